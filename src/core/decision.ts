@@ -1,0 +1,41 @@
+/** What `decide` answers: the events that follow from a command, or why it is refused. */
+import type { Lease } from "./leases.ts";
+
+/** A closed set and part of the API: never renamed. `docs/errors.md` says what a caller should do. */
+export type RefusalCode =
+  | "invalid_argument"
+  | "agent_not_found"
+  | "agent_dead"
+  | "lease_held"
+  | "lease_not_found"
+  | "token_mismatch"
+  | "task_not_found"
+  | "task_not_claimed"
+  | "task_claimed_by_another"
+  | "no_task"
+  | "limit_reached"
+  | "unavailable";
+
+export type Refusal = {
+  readonly code: RefusalCode;
+  /** Names the thing and the way out. */
+  readonly message: string;
+  /** With `lease_held`: the lease that is in the way. */
+  readonly lease?: Lease;
+};
+
+export type Decision<Event> =
+  | { readonly events: readonly Event[]; readonly refusal?: never }
+  | { readonly refusal: Refusal };
+
+export function accept<Event>(...events: Event[]): { readonly events: readonly Event[] } {
+  return { events };
+}
+
+export function refuse(
+  code: RefusalCode,
+  message: string,
+  detail?: { readonly lease: Lease },
+): { readonly refusal: Refusal } {
+  return { refusal: { code, message, ...detail } };
+}

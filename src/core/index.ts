@@ -1,0 +1,50 @@
+export { accept, type Decision, type Refusal, type RefusalCode, refuse } from "./decision.ts";
+export type { Election } from "./elections.ts";
+export { type Answer, check, type Policy, type Question } from "./entitlements.ts";
+export {
+  type Event,
+  type EventType,
+  isEventType,
+  parseEvent,
+  printEvent,
+  topics,
+} from "./events.ts";
+export {
+  type AgentId,
+  agentId,
+  type GroupName,
+  groupName,
+  type PolicyId,
+  policyId,
+  type TaskId,
+  type Term,
+  type Token,
+  taskId,
+  term,
+  token,
+} from "./ids.ts";
+export type { Lease } from "./leases.ts";
+export { limits } from "./limits.ts";
+export {
+  type Command,
+  type Due,
+  decide,
+  emptyState,
+  evolve,
+  mayAnswer,
+  nextDueAtMs,
+  note,
+  type OwnState,
+  overdue,
+  type State,
+} from "./machine.ts";
+export { type Agent, type Capability, type Card, type Liveness, livingCount } from "./registry.ts";
+export {
+  capture,
+  describe,
+  printRow,
+  Restoring,
+  type Section,
+  type SectionName,
+} from "./snapshot.ts";
+export type { ClaimTask, Task } from "./tasks.ts";

@@ -1,0 +1,23 @@
+/** How much the plane remembers, how long, and the times by which an agent is judged. */
+export const limits = {
+  /** Added to every heartbeat deadline: with a ttl of 1 s, SDKs beat every 1 s and would flap without it. */
+  heartbeatSlackMs: 500,
+  /** After the plane was away, no agent dies sooner: a gRPC channel may pause 120 s before it reconnects. */
+  graceMs: 150_000,
+
+  /** Of the dead, the most recent are remembered, for this long. */
+  deadAgentsMax: 10_000,
+  deadAgentKeptMs: 86_400_000,
+  endedTasksMax: 10_000,
+  endedTaskKeptMs: 86_400_000,
+
+  /** Bounds on what is alive. Each is far above what one machine is used for, and below what it can hold. */
+  agentsMax: 1_000_000,
+  leasesMax: 1_000_000,
+  groupsMax: 100_000,
+  candidatesMax: 10_000,
+  policiesMax: 200_000,
+  tasksMax: 1_000_000,
+  /** Inputs and outputs of all remembered tasks together: they live in memory. */
+  taskBytesMax: 1_000_000_000,
+} as const;

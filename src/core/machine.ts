@@ -1,0 +1,267 @@
+/**
+ * Where all rooms meet. `decide` reads and answers; `evolve` is the only writer; neither waits. What
+ * one room's fact means to another (an agent dies, its leases end, its groups elect again, its tasks
+ * go back) is written here and nowhere else.
+ */
+import { accept, type Decision, refuse } from "./decision.ts";
+import * as elections from "./elections.ts";
+import * as entitlements from "./entitlements.ts";
+import { type Event, topics } from "./events.ts";
+import { type AgentId, type TaskId, token } from "./ids.ts";
+import * as leases from "./leases.ts";
+import * as registry from "./registry.ts";
+import * as tasks from "./tasks.ts";
+
+export type State = {
+  readonly registry: registry.Registry;
+  readonly leases: leases.Leases;
+  readonly elections: elections.Elections;
+  readonly entitlements: entitlements.Entitlements;
+  readonly tasks: tasks.Tasks;
+  /** Counts published events, without a gap. */
+  readonly lastBusSequence: number;
+};
+
+export type OwnState = {
+  readonly registry: registry.OwnRegistry;
+  readonly leases: leases.OwnLeases;
+  readonly elections: elections.OwnElections;
+  readonly entitlements: entitlements.OwnEntitlements;
+  readonly tasks: tasks.OwnTasks;
+  lastBusSequence: number;
+};
+
+/** Something whose time has come. */
+export type Due =
+  | { readonly of: "agent"; readonly agentId: AgentId }
+  | { readonly of: "lease"; readonly taskId: TaskId }
+  | { readonly of: "task"; readonly taskId: TaskId };
+
+export type Command =
+  | {
+      readonly type: "plane.open";
+      /** Tokens start above the wall clock in microseconds, so that a lost or restored log cannot repeat one. */
+      readonly wallMicros: number;
+      /** Whether the bus sequence goes on from what was kept; if nothing was, it starts at the wall clock. */
+      readonly isKept: boolean;
+    }
+  | { readonly type: "plane.resume" }
+  | { readonly type: "tick"; readonly due: Due }
+  | registry.RegisterAgent
+  | registry.Heartbeat
+  | { readonly type: "agent.deregister"; readonly agentId: AgentId }
+  | leases.LeaseCommand
+  | elections.ElectionCommand
+  | entitlements.PolicyCommand
+  | tasks.CreateTask
+  | tasks.ClaimTask
+  | tasks.UnclaimTask
+  | tasks.CompleteTask
+  | tasks.FailTask;
+
+export function emptyState(): OwnState {
+  return {
+    registry: registry.emptyRegistry(),
+    leases: leases.emptyLeases(),
+    elections: elections.emptyElections(),
+    entitlements: entitlements.emptyEntitlements(),
+    tasks: tasks.emptyTasks(),
+    lastBusSequence: 0,
+  };
+}
+
+/** Reads, never writes. Expects that nothing is overdue: see `takeOverdue`. */
+export function decide(state: State, command: Command, nowMs: number): Decision<Event> {
+  switch (command.type) {
+    case "plane.open": {
+      const known = state.leases.lastToken;
+      const wall = BigInt(command.wallMicros);
+      const lastToken = token(known > wall ? known : wall);
+      const lastBusSequence = command.isKept ? state.lastBusSequence : command.wallMicros;
+      return accept({ type: "plane.opened", lastToken, lastBusSequence, atMs: nowMs });
+    }
+    case "plane.resume":
+      return accept({ type: "plane.resumed", atMs: nowMs });
+    case "tick":
+      return accept(...expire(state, command.due, nowMs));
+    case "agent.register":
+    case "agent.heartbeat":
+      return registry.decide(state.registry, command, nowMs);
+    case "agent.deregister": {
+      const agent = state.registry.agents.get(command.agentId);
+      if (!agent) return refuse("agent_not_found", `agent not found: ${command.agentId}`);
+      return agent.liveness === "dead" ? accept() : accept(...bury(state, agent, nowMs));
+    }
+    case "lease.acquire": {
+      const living = registry.requireLiving(state.registry, command.agentId);
+      return living.refusal ? living : leases.decide(state.leases, command, nowMs);
+    }
+    case "lease.renew":
+    case "lease.release":
+      return leases.decide(state.leases, command, nowMs);
+    case "election.campaign": {
+      const living = registry.requireLiving(state.registry, command.agentId);
+      if (living.refusal) return living;
+      return elections.decide(state.elections, command, { nowMs, livenessOf: livenessIn(state) });
+    }
+    case "election.resign":
+      return elections.decide(state.elections, command, { nowMs, livenessOf: livenessIn(state) });
+    case "policy.set":
+    case "policy.delete":
+      return entitlements.decide(state.entitlements, command);
+    case "task.claim": {
+      const living = registry.requireLiving(state.registry, command.agentId);
+      if (living.refusal) return living;
+      const { id, card, liveness } = living.agent;
+      // An agent that may be gone gets no work until it is heard of again.
+      if (liveness === "unreachable") return refuse("no_task", `agent ${id} is unreachable`);
+      return tasks.claim(state.tasks, { agentId: id, tools: card.tools }, nowMs);
+    }
+    case "task.create":
+    case "task.unclaim":
+    case "task.complete":
+    case "task.fail":
+      return tasks.decide(state.tasks, command, nowMs);
+  }
+}
+
+/** What follows when the time of one thing has come. */
+function expire(state: State, due: Due, nowMs: number): Event[] {
+  switch (due.of) {
+    case "lease": {
+      const lease = state.leases.held.get(due.taskId);
+      return lease ? [{ type: "lease.expired", lease }] : [];
+    }
+    case "task": {
+      const task = state.tasks.byId.get(due.taskId);
+      if (task?.state === "claimed") return [tasks.endClaim(state.tasks, task)];
+      return task ? [{ type: "task.forgotten", taskId: task.id }] : [];
+    }
+    case "agent": {
+      const agent = state.registry.agents.get(due.agentId);
+      switch (agent?.liveness) {
+        case "alive":
+          return [registry.loseSight(state.registry, agent)];
+        case "unreachable":
+          return bury(state, agent, nowMs);
+        case "dead":
+          return [{ type: "agent.forgotten", agentId: agent.id }];
+        case undefined:
+          return [];
+      }
+    }
+  }
+}
+
+/** A death, and all that it ends: what the agent held, led and worked on is free at once. */
+function bury(state: State, agent: registry.Agent, nowMs: number): Event[] {
+  return [
+    ...registry.die(state.registry, agent, nowMs),
+    ...leases.endAllOf(state.leases, agent.id),
+    ...elections.leaveAll(state.elections, agent.id, { nowMs, livenessOf: livenessIn(state) }),
+    ...tasks.endAllClaimsOf(state.tasks, agent.id),
+  ];
+}
+
+function livenessIn(state: State): elections.LivenessOf {
+  return (id) => state.registry.agents.get(id)?.liveness;
+}
+
+/** Writes one fact. Total: a fact cannot be refused. */
+export function evolve(state: OwnState, event: Event): void {
+  if (topics[event.type] !== "") state.lastBusSequence += 1;
+  switch (event.type) {
+    case "plane.opened":
+      state.leases.lastToken = event.lastToken;
+      state.lastBusSequence = event.lastBusSequence;
+      state.registry.listeningSinceMs = event.atMs;
+      return;
+    case "plane.resumed":
+      state.registry.listeningSinceMs = event.atMs;
+      return;
+    case "agent.registered":
+    case "agent.unreachable":
+    case "agent.recovered":
+    case "agent.died":
+    case "agent.forgotten":
+      registry.evolve(state.registry, event);
+      return;
+    case "lease.acquired":
+    case "lease.renewed":
+    case "lease.released":
+    case "lease.expired":
+      leases.evolve(state.leases, event);
+      return;
+    case "election.joined":
+    case "election.left":
+    case "leader.changed":
+      elections.evolve(state.elections, event, { busSequence: state.lastBusSequence });
+      return;
+    case "policy.changed":
+    case "policy.deleted":
+      entitlements.evolve(state.entitlements, event);
+      return;
+    case "task.created":
+    case "task.claimed":
+    case "task.completed":
+    case "task.failed":
+    case "task.requeued":
+    case "task.dead":
+    case "task.forgotten":
+      tasks.evolve(state.tasks, event);
+      return;
+  }
+}
+
+/** The soft half of an accepted command: a heartbeat is remembered, but is no event. */
+export function note(state: OwnState, command: Command, nowMs: number): void {
+  if (command.type === "agent.heartbeat") state.registry.heartbeats.set(command.agentId, nowMs);
+}
+
+/** The earliest time at which something may be overdue. */
+export function nextDueAtMs(state: State): number {
+  return Math.min(
+    state.registry.due.first?.at ?? Number.POSITIVE_INFINITY,
+    state.leases.due.first?.at ?? Number.POSITIVE_INFINITY,
+    state.tasks.due.first?.at ?? Number.POSITIVE_INFINITY,
+  );
+}
+
+/**
+ * The thing that is most overdue, for a `tick`. Agents that were heard of in the meantime are filed
+ * again under their new time; that is the only writing done here, and no fact.
+ */
+export function overdue(state: OwnState, nowMs: number): Due | undefined {
+  for (;;) {
+    const atMs = nextDueAtMs(state);
+    if (atMs > nowMs) return undefined;
+    const lease = state.leases.due.first;
+    if (lease?.at === atMs) return { of: "lease", taskId: lease.key };
+    const task = state.tasks.due.first;
+    if (task?.at === atMs) return { of: "task", taskId: task.key };
+    const agent =
+      state.registry.due.first && state.registry.agents.get(state.registry.due.first.key);
+    if (!agent) return undefined;
+    const dueAtMs = registry.dueAtMs(state.registry, agent);
+    if (dueAtMs <= nowMs) return { of: "agent", agentId: agent.id };
+    state.registry.due.set(agent.id, dueAtMs);
+  }
+}
+
+/**
+ * Whether an event may let a waiting claim succeed, or end its waiting. Whoever waits asks again then,
+ * and only then.
+ */
+export function mayAnswer(event: Event, command: tasks.ClaimTask): boolean {
+  switch (event.type) {
+    case "task.created":
+    case "task.failed":
+    case "task.requeued":
+      return true;
+    case "agent.recovered":
+    case "agent.died":
+      return event.agent.id === command.agentId;
+    default:
+      return false;
+  }
+}

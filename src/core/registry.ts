@@ -1,0 +1,182 @@
+/**
+ * Who is there. An agent is
+ * - `alive`: it registered, and its heartbeats come in time;
+ * - `unreachable`: a heartbeat is overdue. The next one makes it alive again;
+ * - `dead`: it left, or stayed silent for a whole further ttl. Final: its leases were given away.
+ *
+ * The time of the last heartbeat is a soft fact. It is kept beside the records, makes no event, and
+ * may go back after a crash; what follows from it (unreachable, died) is an event.
+ */
+import { accept, type Decision, refuse } from "./decision.ts";
+import type { AgentId } from "./ids.ts";
+import { limits } from "./limits.ts";
+import { PriorityMap } from "./priority-map.ts";
+
+export type Capability = { readonly name: string; readonly description: string };
+
+export type Card = {
+  readonly name: string;
+  readonly description: string;
+  readonly version: string;
+  readonly capabilities: readonly Capability[];
+  readonly tools: readonly string[];
+  /** Pairs, not an object: any text may be a key. */
+  readonly metadata: readonly (readonly [key: string, value: string])[];
+};
+
+export type Liveness = "alive" | "unreachable" | "dead";
+
+export type Agent = {
+  readonly id: AgentId;
+  readonly card: Card;
+  readonly ttlMs: number;
+  readonly registeredAtMs: number;
+} & (
+  | { readonly liveness: "alive" | "unreachable" }
+  | { readonly liveness: "dead"; readonly diedAtMs: number }
+);
+
+export type Registry = {
+  readonly agents: ReadonlyMap<AgentId, Agent>;
+  /** In the order of their deaths. */
+  readonly dead: ReadonlySet<AgentId>;
+  readonly heartbeats: ReadonlyMap<AgentId, number>;
+  /** When the plane began to listen, or listened again: silence before that is no agent's fault. */
+  readonly listeningSinceMs: number;
+  /** When to look at each agent next. A heartbeat does not move it: whoever looks asks `dueAtMs`. */
+  readonly due: Pick<PriorityMap<AgentId>, "first">;
+};
+
+export type OwnRegistry = {
+  readonly agents: Map<AgentId, Agent>;
+  readonly dead: Set<AgentId>;
+  readonly heartbeats: Map<AgentId, number>;
+  listeningSinceMs: number;
+  readonly due: PriorityMap<AgentId>;
+};
+
+export type RegisterAgent = {
+  readonly type: "agent.register";
+  readonly agentId: AgentId;
+  readonly card: Card;
+  readonly ttlMs: number;
+};
+export type Heartbeat = { readonly type: "agent.heartbeat"; readonly agentId: AgentId };
+
+/** Each carries the whole agent: what was published then can be read again years later. */
+export type RegistryEvent =
+  | {
+      readonly type: "agent.registered" | "agent.unreachable" | "agent.recovered" | "agent.died";
+      readonly agent: Agent;
+      readonly lastHeartbeatAtMs: number;
+    }
+  | { readonly type: "agent.forgotten"; readonly agentId: AgentId };
+
+export function emptyRegistry(): OwnRegistry {
+  return {
+    agents: new Map(),
+    dead: new Set(),
+    heartbeats: new Map(),
+    listeningSinceMs: 0,
+    due: new PriorityMap(),
+  };
+}
+
+export function decide(
+  registry: Registry,
+  command: RegisterAgent | Heartbeat,
+  nowMs: number,
+): Decision<RegistryEvent> {
+  switch (command.type) {
+    case "agent.register": {
+      if (livingCount(registry) >= limits.agentsMax) {
+        return refuse("limit_reached", `there are ${limits.agentsMax} agents already`);
+      }
+      const { agentId: id, card, ttlMs } = command;
+      const agent: Agent = { id, card, ttlMs, registeredAtMs: nowMs, liveness: "alive" };
+      return accept({ type: "agent.registered", agent, lastHeartbeatAtMs: nowMs });
+    }
+    case "agent.heartbeat": {
+      const living = requireLiving(registry, command.agentId);
+      if (living.refusal) return living;
+      if (living.agent.liveness === "alive") return accept();
+      const agent: Agent = { ...withoutLiveness(living.agent), liveness: "alive" };
+      return accept({ type: "agent.recovered", agent, lastHeartbeatAtMs: nowMs });
+    }
+  }
+}
+
+/** Whoever acts as an agent must be registered and not dead. */
+export function requireLiving(
+  registry: Registry,
+  id: AgentId,
+): { readonly agent: Agent; readonly refusal?: never } | ReturnType<typeof refuse> {
+  const agent = registry.agents.get(id);
+  if (!agent) return refuse("agent_not_found", `agent not found: ${id}`);
+  if (agent.liveness === "dead") return refuse("agent_dead", `agent is dead: ${id}`);
+  return { agent };
+}
+
+/** The death of one agent and, at the bound, the forgetting of the one that died first. */
+export function die(registry: Registry, agent: Agent, nowMs: number): RegistryEvent[] {
+  const died: Agent = { ...withoutLiveness(agent), liveness: "dead", diedAtMs: nowMs };
+  const lastHeartbeatAtMs = registry.heartbeats.get(agent.id) ?? agent.registeredAtMs;
+  const events: RegistryEvent[] = [{ type: "agent.died", agent: died, lastHeartbeatAtMs }];
+  const [oldest] = registry.dead;
+  if (oldest !== undefined && registry.dead.size >= limits.deadAgentsMax) {
+    events.push({ type: "agent.forgotten", agentId: oldest });
+  }
+  return events;
+}
+
+/** The first missed deadline of an agent. It does not die of it. */
+export function loseSight(registry: Registry, agent: Agent): RegistryEvent {
+  const lost: Agent = { ...withoutLiveness(agent), liveness: "unreachable" };
+  const lastHeartbeatAtMs = registry.heartbeats.get(agent.id) ?? agent.registeredAtMs;
+  return { type: "agent.unreachable", agent: lost, lastHeartbeatAtMs };
+}
+
+/** When the agent's liveness changes next if nothing is heard of it. */
+export function dueAtMs(registry: Registry, agent: Agent): number {
+  if (agent.liveness === "dead") return agent.diedAtMs + limits.deadAgentKeptMs;
+  const heardAtMs = registry.heartbeats.get(agent.id) ?? agent.registeredAtMs;
+  const sinceMs = Math.max(heardAtMs, registry.listeningSinceMs);
+  if (agent.liveness === "alive") return sinceMs + agent.ttlMs + limits.heartbeatSlackMs;
+  const patienceMs = 2 * agent.ttlMs + limits.heartbeatSlackMs;
+  const hasBeenHeard = heardAtMs >= registry.listeningSinceMs;
+  return sinceMs + (hasBeenHeard ? patienceMs : Math.max(patienceMs, limits.graceMs));
+}
+
+/** Alive or unreachable. */
+export function livingCount(registry: Registry): number {
+  return registry.agents.size - registry.dead.size;
+}
+
+export function evolve(registry: OwnRegistry, event: RegistryEvent): void {
+  switch (event.type) {
+    case "agent.registered":
+    case "agent.unreachable":
+    case "agent.recovered":
+    case "agent.died":
+      putAgent(registry, event.agent, event.lastHeartbeatAtMs);
+      return;
+    case "agent.forgotten":
+      registry.agents.delete(event.agentId);
+      registry.dead.delete(event.agentId);
+      registry.heartbeats.delete(event.agentId);
+      registry.due.delete(event.agentId);
+      return;
+  }
+}
+
+export function putAgent(registry: OwnRegistry, agent: Agent, lastHeartbeatAtMs: number): void {
+  registry.agents.set(agent.id, agent);
+  registry.heartbeats.set(agent.id, lastHeartbeatAtMs);
+  if (agent.liveness === "dead") registry.dead.add(agent.id);
+  registry.due.set(agent.id, dueAtMs(registry, agent));
+}
+
+function withoutLiveness(agent: Agent): Omit<Agent, "liveness"> {
+  const { id, card, ttlMs, registeredAtMs } = agent;
+  return { id, card, ttlMs, registeredAtMs };
+}

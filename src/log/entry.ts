@@ -1,0 +1,62 @@
+/**
+ * One line of the log. An entry is sealed when it is stored: its checksum covers all of it and the
+ * checksum of the entry before, so that a change anywhere in history shows.
+ */
+import { hash } from "node:crypto";
+import { type Event, isEventType, parseEvent } from "../core/index.ts";
+
+export type Entry = {
+  readonly sequence: number;
+  /** Where the event stands among the published ones; 0 if it is not published. */
+  readonly busSequence: number;
+  readonly atMs: number;
+  /** Who asked for it. */
+  readonly actor: string;
+  readonly event: Event;
+  /** The event as JSON, without its type. */
+  readonly body: string;
+};
+
+/** An entry as an engine stores it. */
+export type Sealed = {
+  readonly sequence: number;
+  readonly bus: number;
+  readonly type: string;
+  readonly version: number;
+  readonly atMs: number;
+  readonly actor: string;
+  readonly body: string;
+  readonly previous: string;
+  readonly checksum: string;
+};
+
+/** The version of the event's body. A new shape gets a new number, and `unseal` reads both. */
+const version = 1;
+
+/** The checksum before the first entry. */
+export const noChecksum = "";
+
+export function seal(entry: Entry, previous: string): Sealed {
+  const { sequence, busSequence: bus, atMs, actor, body } = entry;
+  const type = entry.event.type;
+  const open = { sequence, bus, type, version, atMs, actor, body, previous };
+  return { ...open, checksum: checksumOf(open) };
+}
+
+/** Whether the entry is what was once sealed. */
+export function isIntact(sealed: Sealed): boolean {
+  return sealed.checksum === checksumOf(sealed);
+}
+
+/** Expects an intact entry; answers undefined for one that a later release wrote. */
+export function unseal(sealed: Sealed): Entry | undefined {
+  const { sequence, bus: busSequence, type, atMs, actor, body } = sealed;
+  if (sealed.version > version || !isEventType(type)) return undefined;
+  return { sequence, busSequence, atMs, actor, event: parseEvent(type, body), body };
+}
+
+function checksumOf(sealed: Omit<Sealed, "checksum">): string {
+  const { previous, sequence, bus, type, version, atMs, actor, body } = sealed;
+  const text = `${previous}\n${sequence}\n${bus}\n${type}\n${version}\n${atMs}\n${actor}\n${body}`;
+  return hash("sha256", text, "hex");
+}

@@ -1,0 +1,7 @@
+export const limits = {
+  /** The in-memory engine forgets what is older. */
+  memoryEntriesMax: 100_000,
+  /** Writing a snapshot yields to other work at least this often. */
+  sliceMs: 10,
+  snapshotsKept: 2,
+} as const;

@@ -1,0 +1,51 @@
+/** What a log engine promises. `contract.ts` is the suite that every engine passes. */
+import type { Section, SectionName } from "../core/index.ts";
+import type { Entry } from "./entry.ts";
+
+export interface Log extends AsyncDisposable {
+  /** The first sequence that can still be read; one more than the last when there is none. */
+  readonly oldestSequence: number;
+  readonly lastSequence: number;
+  /** The time of the last entry; 0 if there is none. */
+  readonly lastAtMs: number;
+  /** Whether what is appended outlives this process. */
+  readonly isKept: boolean;
+  /** What was found and mended when the log was opened, for people to read. */
+  readonly warnings: readonly string[];
+
+  /**
+   * Adds the entries, all or none, if `expectedSequence` is still the last; resolves when they are
+   * durable. Rejects with `conflict` if another writer was there, with `cannot_write` if the medium
+   * failed: the caller must then stop, because its state is ahead of the log.
+   */
+  append(entries: readonly Entry[], expectedSequence: number): Promise<void>;
+
+  /** Up to `limit` entries after a sequence, verified. Rejects with `damaged`, naming the entry. */
+  read(afterSequence: number, limit: number): Promise<readonly Entry[]>;
+
+  /** Replaces the older of the two kept snapshots, without holding the loop for long. */
+  saveSnapshot(snapshot: Snapshot): Promise<void>;
+
+  /** Hands the rows of the newest intact snapshot to `onRow`; answers its sequence, 0 if none. */
+  loadSnapshot(onRow: (name: SectionName, row: string) => void): Promise<number>;
+}
+
+export type Snapshot = { readonly sequence: number; readonly sections: readonly Section[] };
+
+export type LogErrorCode =
+  | "conflict"
+  | "cannot_write"
+  | "damaged"
+  | "in_use"
+  | "too_new"
+  | "unusable";
+
+export class LogError extends Error {
+  override readonly name = "LogError";
+  readonly code: LogErrorCode;
+
+  constructor(code: LogErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * Snapshots as files beside the database: `<sequence>.snapshot`, one row a line, written under another
+ * name and renamed when complete. The last line has the checksum of all lines before it; a file without
+ * it, or with a wrong one, is passed over for the one before.
+ */
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setImmediate as turn } from "node:timers/promises";
+import { printRow, type SectionName } from "../core/index.ts";
+import { limits } from "./limits.ts";
+import type { Snapshot } from "./log.ts";
+
+const format = 1;
+const suffix = ".snapshot";
+
+export class SnapshotFiles {
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  async save({ sequence, sections }: Snapshot): Promise<void> {
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    const path = join(this.#directory, `${sequence}${suffix}`);
+    const unfinished = `${path}.new`;
+    const checksum = createHash("sha256");
+    {
+      await using file = await open(unfinished, "w", 0o600);
+      const write = async (lines: string): Promise<void> => {
+        checksum.update(lines);
+        await file.write(lines);
+      };
+      await write(`tipstaff snapshot ${format} ${sequence}\n`);
+      for (const section of sections) {
+        let index = 0;
+        while (index < section.rows.length) {
+          const until = performance.now() + limits.sliceMs;
+          let lines = "";
+          while (index < section.rows.length && performance.now() < until) {
+            lines += `${section.name} ${printRow(section, index++)}\n`;
+          }
+          await write(lines);
+          await turn();
+        }
+      }
+      await file.write(`end ${checksum.digest("hex")}\n`);
+      await file.sync();
+    }
+    await rename(unfinished, path);
+    await this.#syncDirectory();
+    for (const old of (await this.sequences()).slice(limits.snapshotsKept)) {
+      await rm(join(this.#directory, `${old}${suffix}`));
+    }
+  }
+
+  /** Newest first. */
+  async sequences(): Promise<readonly number[]> {
+    const names = await readdir(this.#directory).catch(() => []);
+    return names
+      .filter((name) => name.endsWith(suffix))
+      .map((name) => Number(name.slice(0, -suffix.length)))
+      .filter(Number.isSafeInteger)
+      .sort((one, other) => other - one);
+  }
+
+  /** Reads the whole file once to verify it, and again to hand out its rows: nothing unverified is used. */
+  async load(sequence: number, onRow: (name: SectionName, row: string) => void): Promise<boolean> {
+    if (!(await this.isIntact(sequence))) return false;
+    for await (const line of this.#lines(sequence)) {
+      const space = line.indexOf(" ");
+      const name = line.slice(0, space);
+      if (name !== "tipstaff" && name !== "end") onRow(name as SectionName, line.slice(space + 1));
+    }
+    return true;
+  }
+
+  async isIntact(sequence: number): Promise<boolean> {
+    const checksum = createHash("sha256");
+    let isFirst = true;
+    for await (const line of this.#lines(sequence)) {
+      if (isFirst && line !== `tipstaff snapshot ${format} ${sequence}`) return false;
+      isFirst = false;
+      if (line.startsWith("end ")) return line === `end ${checksum.digest("hex")}`;
+      checksum.update(`${line}\n`);
+    }
+    return false;
+  }
+
+  #lines(sequence: number): AsyncIterable<string> {
+    const input = createReadStream(join(this.#directory, `${sequence}${suffix}`));
+    return createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+  }
+
+  async #syncDirectory(): Promise<void> {
+    await using directory = await open(this.#directory, "r");
+    await directory.sync();
+  }
+}

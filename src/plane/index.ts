@@ -1,0 +1,5 @@
+export { type Clock, SteadyClock } from "./clock.ts";
+export type { Watch, WatchEnd, WatchOptions } from "./feed.ts";
+export { keepTime } from "./keep-time.ts";
+export { limits } from "./limits.ts";
+export { type Caller, type Outcome, Plane, type PlaneOptions, type View } from "./plane.ts";

@@ -1,0 +1,17 @@
+export const limits = {
+  /** The timer looks at least this often: a command may have moved the next deadline closer. */
+  sleepMsMax: 200,
+  /** A look that comes later than this means that the process was suspended. */
+  lateMsMax: 5_000,
+  /** A watcher that has this much undelivered is too slow, and is told where to go on. */
+  watcherEntriesMax: 10_000,
+  watcherBytesMax: 16_777_216,
+  /** How much history is read at a time for who resumes. */
+  historyEntries: 1_000,
+  /** How much is read at a time when the log is opened. */
+  recoveryEntries: 10_000,
+  /** A snapshot is made after so many entries: it bounds the time that opening takes. */
+  snapshotEntries: 100_000,
+  /** Commands that wait for something to happen, over all callers. */
+  waitingMax: 100_000,
+} as const;

@@ -1,0 +1,313 @@
+/**
+ * The one writer. A command is decided and evolved at once, with nothing in between; its entries join
+ * those of the same turn of the event loop, are appended together, and only when they are durable do
+ * views fold them, watchers see them and callers get their answers. Answers to reads wait just so.
+ *
+ * State runs ahead of the log, so an append that fails cannot be undone: the plane stops.
+ */
+import assert from "node:assert/strict";
+import {
+  type ClaimTask,
+  type Command,
+  type Decision,
+  decide,
+  type Event,
+  evolve,
+  nextDueAtMs,
+  note,
+  type OwnState,
+  overdue,
+  printEvent,
+  type Refusal,
+  type State,
+  topics,
+} from "../core/index.ts";
+import type { Entry, Log } from "../log/index.ts";
+import type { Clock } from "./clock.ts";
+import { Feed, type Watch, type WatchOptions } from "./feed.ts";
+import { limits } from "./limits.ts";
+import { recover } from "./recover.ts";
+import { Snapshots } from "./snapshots.ts";
+import { WaitingRoom } from "./waiting.ts";
+
+/** Who asks. Stored with every entry that follows. */
+export type Caller = { readonly actor: string };
+
+export type Outcome<Value> =
+  | { readonly value: Value; readonly refusal?: never }
+  | { readonly refusal: Refusal };
+
+/** Something that can be looked up quickly, folded from events. */
+export interface View {
+  /** Starts over from a whole state. */
+  reset(state: State): void;
+  apply(event: Event): void;
+}
+
+export type PlaneOptions = {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly views?: readonly View[];
+  /** Told how long each commit took. */
+  readonly onCommit?: (commit: { readonly entries: number; readonly ms: number }) => void;
+  /** The log cannot be written, or we were wrong: the process must stop. */
+  readonly onFault: (fault: unknown) => void;
+  /** A snapshot could not be written. Nothing is lost; opening will take longer. */
+  readonly onSnapshotFailure?: (cause: unknown) => void;
+  /** Runs something when this turn of the event loop is over. */
+  readonly afterTurn?: (run: () => void) => void;
+};
+
+const system: Caller = { actor: "system" };
+const shuttingDown: Refusal = { code: "unavailable", message: "the plane is shutting down" };
+
+export class Plane {
+  readonly #options: PlaneOptions;
+  readonly #log: Log;
+  readonly #views: readonly View[];
+  readonly #state: OwnState;
+  readonly #feed: Feed;
+  readonly #snapshots: Snapshots;
+  readonly #waitingRoom = new WaitingRoom();
+  /** What is added to the clock: a log may come from a machine whose clock was ahead of ours. */
+  readonly #aheadMs: number;
+  #nowMs: number;
+  #lastSequence: number;
+  /** Decided, not yet handed to the log. */
+  #undurable: Entry[] = [];
+  /** Answers that wait for what they may have seen. */
+  #answers: (() => void)[] = [];
+  #committing: Promise<void> | undefined;
+  #isClosed = false;
+
+  /** Rebuilds the state from the log, and records that it was opened. Rejects if the log is damaged. */
+  static async open(options: PlaneOptions): Promise<Plane> {
+    const recovered = await recover(options.log);
+    const plane = new Plane(options, recovered);
+    const command = {
+      type: "plane.open",
+      wallMicros: plane.#nowMs * 1_000,
+      isKept: options.log.isKept,
+    } as const;
+    plane.#apply(command, system);
+    for (const view of plane.#views) view.reset(plane.#state);
+    await plane.settled();
+    return plane;
+  }
+
+  private constructor(
+    options: PlaneOptions,
+    { state, snapshotSequence }: { readonly state: OwnState; readonly snapshotSequence: number },
+  ) {
+    this.#options = options;
+    this.#log = options.log;
+    this.#views = options.views ?? [];
+    this.#state = state;
+    this.#lastSequence = options.log.lastSequence;
+    this.#feed = new Feed(options.log);
+    this.#snapshots = new Snapshots({
+      log: options.log,
+      lastSequence: snapshotSequence,
+      onFailure: options.onSnapshotFailure,
+    });
+    const clockMs = options.clock.nowMs();
+    this.#aheadMs = Math.max(0, options.log.lastAtMs - clockMs);
+    this.#nowMs = clockMs + this.#aheadMs;
+  }
+
+  /**
+   * Carries out a command. `look` is called once, right after it was decided, with the state and the
+   * events as they are then; the promise resolves with what it saw when all of that is durable.
+   */
+  submit<Value>(
+    command: Command,
+    caller: Caller,
+    look: (state: State, events: readonly Event[]) => Value,
+  ): Promise<Outcome<Value>> {
+    if (this.#isClosed) return Promise.resolve({ refusal: shuttingDown });
+    this.#catchUp();
+    const decision = this.#apply(command, caller);
+    if (decision.refusal) return this.#whenDurable(decision);
+    const value = look(this.#state, decision.events);
+    this.#stirWaiting(decision.events);
+    return this.#whenDurable({ value });
+  }
+
+  /**
+   * Like `submit`, but where there is nothing to claim it waits until there is, until the agent dies,
+   * or until the signal aborts (then it rejects with the signal's reason).
+   */
+  claim<Value>(
+    command: ClaimTask,
+    caller: Caller,
+    look: (state: State, events: readonly Event[]) => Value,
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<Outcome<Value>> {
+    if (this.#isClosed) return Promise.resolve({ refusal: shuttingDown });
+    this.#catchUp();
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome<Value>>();
+    const ask = (): boolean => {
+      const decision = this.#apply(command, caller);
+      if (decision.refusal?.code === "no_task") return false;
+      const outcome = decision.refusal ? decision : { value: look(this.#state, decision.events) };
+      resolve(this.#whenDurable(outcome));
+      return true;
+    };
+    if (ask()) return promise;
+    if (this.#waitingRoom.size >= limits.waitingMax) {
+      const message = `${limits.waitingMax} claims are waiting already`;
+      return Promise.resolve({ refusal: { code: "limit_reached", message } });
+    }
+    const waiting = { command, ask, refuse: (refusal: Refusal) => resolve({ refusal }) };
+    this.#waitingRoom.add(waiting);
+    signal.addEventListener("abort", () => {
+      this.#waitingRoom.delete(waiting);
+      reject(signal.reason);
+    });
+    return promise;
+  }
+
+  /** What `look` sees now, when everything it may have seen is durable. */
+  read<Value>(look: (state: State, nowMs: number) => Value): Promise<Value> {
+    if (!this.#isClosed) this.#catchUp();
+    return this.#whenDurable(look(this.#state, this.#nowMs));
+  }
+
+  /** Entries in their order, from any sequence on. */
+  watch(options?: WatchOptions): Watch {
+    return this.#feed.watch(options);
+  }
+
+  /** The last entry that was decided. It may not be durable yet. */
+  get lastSequence(): number {
+    return this.#lastSequence;
+  }
+
+  /** The last entry that is durable and was shown to watchers. */
+  get durableSequence(): number {
+    return this.#feed.lastSequence;
+  }
+
+  get watchers(): number {
+    return this.#feed.watchers;
+  }
+
+  /** When something falls due next. */
+  nextDueAtMs(): number {
+    return nextDueAtMs(this.#state) - this.#aheadMs;
+  }
+
+  /** Ends what is overdue. Called by the one timer. */
+  tick(): void {
+    if (!this.#isClosed) this.#catchUp();
+  }
+
+  /** Resolves when everything decided so far is durable. */
+  async settled(): Promise<void> {
+    await this.#committing;
+  }
+
+  /** Refuses what comes, answers who waits, and commits what was decided. The log stays open. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#waitingRoom.close(shuttingDown);
+    await this.settled();
+    this.#feed.close();
+    await this.#snapshots.settled();
+  }
+
+  /** Brings time up to date, and ends what is overdue, one thing at a time: each sees the last one's end. */
+  #catchUp(): void {
+    const nowMs = this.#options.clock.nowMs() + this.#aheadMs;
+    const wasSuspended = nowMs - this.#nowMs > limits.lateMsMax;
+    this.#nowMs = Math.max(this.#nowMs, nowMs);
+    if (wasSuspended) this.#apply({ type: "plane.resume" }, system);
+    for (;;) {
+      const due = overdue(this.#state, this.#nowMs);
+      if (!due) return;
+      const decision = this.#apply({ type: "tick", due }, system);
+      assert(!decision.refusal && decision.events.length > 0, "what is overdue must end");
+      this.#stirWaiting(decision.events);
+    }
+  }
+
+  #apply(command: Command, caller: Caller): Decision<Event> {
+    const decision = decide(this.#state, command, this.#nowMs);
+    if (decision.refusal) return decision;
+    try {
+      for (const event of decision.events) this.#record(event, caller);
+      note(this.#state, command, this.#nowMs);
+    } catch (fault) {
+      this.#stop(fault);
+      throw fault;
+    }
+    return decision;
+  }
+
+  #record(event: Event, { actor }: Caller): void {
+    evolve(this.#state, event);
+    this.#lastSequence += 1;
+    this.#undurable.push({
+      sequence: this.#lastSequence,
+      busSequence: topics[event.type] === "" ? 0 : this.#state.lastBusSequence,
+      atMs: this.#nowMs,
+      actor,
+      event,
+      body: printEvent(event),
+    });
+    this.#scheduleCommit();
+  }
+
+  #stirWaiting(events: readonly Event[]): void {
+    if (this.#waitingRoom.size === 0) return;
+    for (const event of events) this.#waitingRoom.hear(event);
+  }
+
+  #whenDurable<Value>(value: Value): Promise<Value> {
+    if (this.#committing === undefined) return Promise.resolve(value);
+    return new Promise((resolve) => this.#answers.push(() => resolve(value)));
+  }
+
+  /** All that is decided before the turn ends shares one append. */
+  #scheduleCommit(): void {
+    if (this.#committing !== undefined) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#committing = promise;
+    const { afterTurn = setImmediate } = this.#options;
+    afterTurn(() => {
+      this.#commit()
+        .catch((fault: unknown) => this.#stop(fault))
+        .finally(resolve);
+    });
+  }
+
+  async #commit(): Promise<void> {
+    while (this.#undurable.length > 0 || this.#answers.length > 0) {
+      const entries = this.#undurable;
+      const answers = this.#answers;
+      this.#undurable = [];
+      this.#answers = [];
+      if (entries.length > 0) await this.#append(entries);
+      for (const answer of answers) answer();
+    }
+    this.#committing = undefined;
+    this.#snapshots.consider(this.#state, this.#lastSequence);
+  }
+
+  /** From here on nothing is answered: what was decided may not be in the log. */
+  #stop(fault: unknown): void {
+    this.#isClosed = true;
+    this.#options.onFault(fault);
+  }
+
+  async #append(entries: readonly Entry[]): Promise<void> {
+    const startedMs = performance.now();
+    await this.#log.append(entries, this.#feed.lastSequence);
+    this.#options.onCommit?.({ entries: entries.length, ms: performance.now() - startedMs });
+    for (const view of this.#views) {
+      for (const { event } of entries) view.apply(event);
+    }
+    this.#feed.offer(entries);
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * Makes `src/wire/gen/` from `proto/`: codecs by ts-proto, and the file descriptors that gRPC
+ * reflection hands out. `--check` makes them in a scratch directory and fails on any difference.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+
+const committed = "src/wire/gen";
+
+if (process.argv.includes("--check")) {
+  const scratch = mkdtempSync(join(tmpdir(), "tipstaff-gen-"));
+  try {
+    generate(scratch);
+    const stale = [...new Set([...files(scratch), ...files(committed)])].filter(
+      (path) => read(join(scratch, path)) !== read(join(committed, path)),
+    );
+    if (stale.length > 0) {
+      console.error(`out of date: ${stale.join(", ")}; run npm run generate`);
+      process.exitCode = 1;
+    }
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
+} else {
+  generate(committed);
+}
+
+function generate(out: string): void {
+  buf("generate", "--template", readFileSync("buf.gen.json", "utf8").replace(committed, out));
+  const image = buf("build", "--as-file-descriptor-set", "--exclude-source-info", "-o", "-");
+  writeFileSync(join(out, "descriptors.ts"), descriptors(image));
+}
+
+function buf(...args: string[]): Buffer {
+  return execFileSync("node_modules/.bin/buf", args, { stdio: ["ignore", "pipe", "inherit"] });
+}
+
+/** One line for each file of the set: its name, and its descriptor as base64. */
+function descriptors(set: Uint8Array): string {
+  const rows = messages(set, 1).map((file) => {
+    const name = new TextDecoder().decode(messages(file, 1)[0]);
+    return `  [${JSON.stringify(name)}, ${JSON.stringify(Buffer.from(file).toString("base64"))}],`;
+  });
+  return [
+    "// Made by tools/generate.ts. DO NOT EDIT.",
+    "",
+    "/** FileDescriptorProto of every file we serve, base64, by file name. */",
+    "export const fileDescriptors: readonly (readonly [name: string, base64: string])[] = [",
+    ...rows,
+    "];",
+    "",
+  ].join("\n");
+}
+
+/** The length-delimited values of one field of a message. */
+function messages(bytes: Uint8Array, field: number): Uint8Array[] {
+  const reader = new BinaryReader(bytes);
+  const found: Uint8Array[] = [];
+  while (reader.pos < reader.len) {
+    const [number, wireType] = reader.tag();
+    if (number === field) found.push(reader.bytes());
+    else reader.skip(wireType);
+  }
+  return found;
+}
+
+function files(directory: string): string[] {
+  return readdirSync(directory, { recursive: true, encoding: "utf8" }).filter((path) =>
+    path.endsWith(".ts"),
+  );
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}
