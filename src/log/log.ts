@@ -3,6 +3,8 @@ import type { Section, SectionName } from "../core/index.ts";
 import type { Entry } from "./entry.ts";
 
 export interface Log extends AsyncDisposable {
+  /** Made up when the log was, and kept with it: another log, another id. */
+  readonly id: string;
   /** The first sequence that can still be read; one more than the last when there is none. */
   readonly oldestSequence: number;
   readonly lastSequence: number;

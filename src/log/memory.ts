@@ -1,10 +1,12 @@
 /** A log that ends with the process: for tests, and for daemons without a data directory. */
+import { randomUUID } from "node:crypto";
 import type { SectionName } from "../core/index.ts";
 import type { Entry } from "./entry.ts";
 import { limits } from "./limits.ts";
 import { type Log, LogError } from "./log.ts";
 
 export class MemoryLog implements Log {
+  readonly id: string = randomUUID();
   readonly isKept = false;
   readonly warnings: readonly string[] = [];
   #entries: Entry[] = [];

@@ -2,6 +2,7 @@
  * The log as an SQLite database in a directory of its own. One row an entry, one transaction a commit,
  * WAL with `synchronous=FULL`: when `append` resolves, the entries are on the disk.
  */
+import { randomUUID } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
@@ -26,11 +27,13 @@ const schema = `
     previous text not null,
     checksum text not null
   ) strict;
+  create table about (key text primary key, value text not null) strict;
   create table damaged (foundAtMs integer, sequence integer, entry text) strict;
   pragma user_version = ${format};
 `;
 
 export class SqliteLog implements Log {
+  readonly id: string;
   readonly isKept = true;
   readonly warnings: string[] = [];
   readonly #database: DatabaseSync;
@@ -68,6 +71,8 @@ export class SqliteLog implements Log {
     this.#snapshots = new SnapshotFiles(join(directory, "snapshots"));
     this.#database = new DatabaseSync(join(directory, "log.db"));
     this.#prepareFormat(directory);
+    const about = this.#database.prepare("select value from about where key = 'id'").get();
+    this.id = String(about?.["value"]);
     this.#insert = this.#database.prepare(
       `insert into entries (sequence, bus, type, version, atMs, actor, body, previous, checksum)
        values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -150,7 +155,9 @@ export class SqliteLog implements Log {
         `the log in ${directory} has format ${found}; this release reads up to ${format}. Install the newer release`,
       );
     }
-    if (found === 0) this.#database.exec(`begin; ${schema} commit`);
+    if (found > 0) return;
+    const id = randomUUID();
+    this.#database.exec(`begin; ${schema} insert into about values ('id', '${id}'); commit`);
   }
 
   /**

@@ -119,7 +119,8 @@ export class Watch {
 
   /** The entries that have come since the last call, at least one; or why there will be none. */
   async next(): Promise<
-    { readonly entries: readonly Entry[]; readonly end?: never } | { readonly end: WatchEnd }
+    | { readonly entries: readonly Entry[]; readonly end?: never }
+    | { readonly end: WatchEnd; readonly entries?: never }
   > {
     while (this.#waiting.length === 0) {
       if (this.#end) return { end: this.#end };

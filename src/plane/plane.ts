@@ -35,7 +35,7 @@ export type Caller = { readonly actor: string };
 
 export type Outcome<Value> =
   | { readonly value: Value; readonly refusal?: never }
-  | { readonly refusal: Refusal };
+  | { readonly refusal: Refusal; readonly value?: never };
 
 /** Something that can be looked up quickly, folded from events. */
 export interface View {

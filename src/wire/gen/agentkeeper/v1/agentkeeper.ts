@@ -3332,6 +3332,222 @@ export const ListTasksResponse: MessageFns<ListTasksResponse> = {
   },
 };
 
+export type RegistryServiceDefinition = typeof RegistryServiceDefinition;
+export const RegistryServiceDefinition = {
+  name: "RegistryService",
+  fullName: "agentkeeper.v1.RegistryService",
+  methods: {
+    register: {
+      name: "Register",
+      requestType: RegisterRequest as typeof RegisterRequest,
+      requestStream: false,
+      responseType: RegisterResponse as typeof RegisterResponse,
+      responseStream: false,
+      options: {},
+    },
+    heartbeat: {
+      name: "Heartbeat",
+      requestType: HeartbeatRequest as typeof HeartbeatRequest,
+      requestStream: false,
+      responseType: HeartbeatResponse as typeof HeartbeatResponse,
+      responseStream: false,
+      options: {},
+    },
+    deregister: {
+      name: "Deregister",
+      requestType: DeregisterRequest as typeof DeregisterRequest,
+      requestStream: false,
+      responseType: DeregisterResponse as typeof DeregisterResponse,
+      responseStream: false,
+      options: {},
+    },
+    getAgent: {
+      name: "GetAgent",
+      requestType: GetAgentRequest as typeof GetAgentRequest,
+      requestStream: false,
+      responseType: GetAgentResponse as typeof GetAgentResponse,
+      responseStream: false,
+      options: {},
+    },
+    find: {
+      name: "Find",
+      requestType: FindRequest as typeof FindRequest,
+      requestStream: false,
+      responseType: FindResponse as typeof FindResponse,
+      responseStream: false,
+      options: {},
+    },
+    watch: {
+      name: "Watch",
+      requestType: WatchRequest as typeof WatchRequest,
+      requestStream: false,
+      responseType: Event as typeof Event,
+      responseStream: true,
+      options: {},
+    },
+  },
+} as const;
+
+export type LeaseServiceDefinition = typeof LeaseServiceDefinition;
+export const LeaseServiceDefinition = {
+  name: "LeaseService",
+  fullName: "agentkeeper.v1.LeaseService",
+  methods: {
+    acquireLease: {
+      name: "AcquireLease",
+      requestType: AcquireLeaseRequest as typeof AcquireLeaseRequest,
+      requestStream: false,
+      responseType: AcquireLeaseResponse as typeof AcquireLeaseResponse,
+      responseStream: false,
+      options: {},
+    },
+    renewLease: {
+      name: "RenewLease",
+      requestType: RenewLeaseRequest as typeof RenewLeaseRequest,
+      requestStream: false,
+      responseType: RenewLeaseResponse as typeof RenewLeaseResponse,
+      responseStream: false,
+      options: {},
+    },
+    releaseLease: {
+      name: "ReleaseLease",
+      requestType: ReleaseLeaseRequest as typeof ReleaseLeaseRequest,
+      requestStream: false,
+      responseType: ReleaseLeaseResponse as typeof ReleaseLeaseResponse,
+      responseStream: false,
+      options: {},
+    },
+  },
+} as const;
+
+export type ElectionServiceDefinition = typeof ElectionServiceDefinition;
+export const ElectionServiceDefinition = {
+  name: "ElectionService",
+  fullName: "agentkeeper.v1.ElectionService",
+  methods: {
+    campaign: {
+      name: "Campaign",
+      requestType: CampaignRequest as typeof CampaignRequest,
+      requestStream: false,
+      responseType: CampaignResponse as typeof CampaignResponse,
+      responseStream: false,
+      options: {},
+    },
+    resign: {
+      name: "Resign",
+      requestType: ResignRequest as typeof ResignRequest,
+      requestStream: false,
+      responseType: ResignResponse as typeof ResignResponse,
+      responseStream: false,
+      options: {},
+    },
+    watchElection: {
+      name: "WatchElection",
+      requestType: WatchElectionRequest as typeof WatchElectionRequest,
+      requestStream: false,
+      responseType: Event as typeof Event,
+      responseStream: true,
+      options: {},
+    },
+  },
+} as const;
+
+export type EntitlementsServiceDefinition = typeof EntitlementsServiceDefinition;
+export const EntitlementsServiceDefinition = {
+  name: "EntitlementsService",
+  fullName: "agentkeeper.v1.EntitlementsService",
+  methods: {
+    setPolicy: {
+      name: "SetPolicy",
+      requestType: SetPolicyRequest as typeof SetPolicyRequest,
+      requestStream: false,
+      responseType: SetPolicyResponse as typeof SetPolicyResponse,
+      responseStream: false,
+      options: {},
+    },
+    deletePolicy: {
+      name: "DeletePolicy",
+      requestType: DeletePolicyRequest as typeof DeletePolicyRequest,
+      requestStream: false,
+      responseType: DeletePolicyResponse as typeof DeletePolicyResponse,
+      responseStream: false,
+      options: {},
+    },
+    listPolicies: {
+      name: "ListPolicies",
+      requestType: ListPoliciesRequest as typeof ListPoliciesRequest,
+      requestStream: false,
+      responseType: ListPoliciesResponse as typeof ListPoliciesResponse,
+      responseStream: false,
+      options: {},
+    },
+    checkPolicy: {
+      name: "CheckPolicy",
+      requestType: CheckPolicyRequest as typeof CheckPolicyRequest,
+      requestStream: false,
+      responseType: CheckPolicyResponse as typeof CheckPolicyResponse,
+      responseStream: false,
+      options: {},
+    },
+  },
+} as const;
+
+export type TaskServiceDefinition = typeof TaskServiceDefinition;
+export const TaskServiceDefinition = {
+  name: "TaskService",
+  fullName: "agentkeeper.v1.TaskService",
+  methods: {
+    createTask: {
+      name: "CreateTask",
+      requestType: CreateTaskRequest as typeof CreateTaskRequest,
+      requestStream: false,
+      responseType: CreateTaskResponse as typeof CreateTaskResponse,
+      responseStream: false,
+      options: {},
+    },
+    claimTask: {
+      name: "ClaimTask",
+      requestType: ClaimTaskRequest as typeof ClaimTaskRequest,
+      requestStream: false,
+      responseType: ClaimTaskResponse as typeof ClaimTaskResponse,
+      responseStream: false,
+      options: {},
+    },
+    completeTask: {
+      name: "CompleteTask",
+      requestType: CompleteTaskRequest as typeof CompleteTaskRequest,
+      requestStream: false,
+      responseType: CompleteTaskResponse as typeof CompleteTaskResponse,
+      responseStream: false,
+      options: {},
+    },
+    failTask: {
+      name: "FailTask",
+      requestType: FailTaskRequest as typeof FailTaskRequest,
+      requestStream: false,
+      responseType: FailTaskResponse as typeof FailTaskResponse,
+      responseStream: false,
+      options: {},
+    },
+    getTask: {
+      name: "GetTask",
+      requestType: GetTaskRequest as typeof GetTaskRequest,
+      requestStream: false,
+      responseType: GetTaskResponse as typeof GetTaskResponse,
+      responseStream: false,
+      options: {},
+    },
+    listTasks: {
+      name: "ListTasks",
+      requestType: ListTasksRequest as typeof ListTasksRequest,
+      requestStream: false,
+      responseType: ListTasksResponse as typeof ListTasksResponse,
+      responseStream: false,
+      options: {},
+    },
+  },
+} as const;
+
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;

@@ -130,6 +130,30 @@ export const HealthCheckResponse: MessageFns<HealthCheckResponse> = {
   },
 };
 
+export type HealthDefinition = typeof HealthDefinition;
+export const HealthDefinition = {
+  name: "Health",
+  fullName: "grpc.health.v1.Health",
+  methods: {
+    check: {
+      name: "Check",
+      requestType: HealthCheckRequest as typeof HealthCheckRequest,
+      requestStream: false,
+      responseType: HealthCheckResponse as typeof HealthCheckResponse,
+      responseStream: false,
+      options: {},
+    },
+    watch: {
+      name: "Watch",
+      requestType: HealthCheckRequest as typeof HealthCheckRequest,
+      requestStream: false,
+      responseType: HealthCheckResponse as typeof HealthCheckResponse,
+      responseStream: true,
+      options: {},
+    },
+  },
+} as const;
+
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;

@@ -601,6 +601,22 @@ export const ErrorResponse: MessageFns<ErrorResponse> = {
   },
 };
 
+export type ServerReflectionDefinition = typeof ServerReflectionDefinition;
+export const ServerReflectionDefinition = {
+  name: "ServerReflection",
+  fullName: "grpc.reflection.v1.ServerReflection",
+  methods: {
+    serverReflectionInfo: {
+      name: "ServerReflectionInfo",
+      requestType: ServerReflectionRequest as typeof ServerReflectionRequest,
+      requestStream: true,
+      responseType: ServerReflectionResponse as typeof ServerReflectionResponse,
+      responseStream: true,
+      options: {},
+    },
+  },
+} as const;
+
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;

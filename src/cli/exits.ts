@@ -1,0 +1,12 @@
+/** What the exit code says. */
+export const exits = {
+  ok: 0,
+  /** No, or it could not start. */
+  no: 1,
+  /** Typed wrong. */
+  usage: 2,
+  /** No daemon answers. */
+  unreachable: 3,
+  /** The log could not be written; everything acknowledged before is in it. */
+  cannotWrite: 4,
+} as const;

@@ -1,0 +1,155 @@
+/** `tipstaff up` and `agentkeeper`: the daemon in this process, until it is told to stop. */
+import { LogError } from "../log/index.ts";
+import { type Daemon, type ServeOptions, serve } from "../serve.ts";
+import { ListenError, type Place, printPlace } from "../transport/index.ts";
+import { type Places, parseAddress, placesFor } from "./address.ts";
+import { exits } from "./exits.ts";
+import { makeLogger } from "./logger.ts";
+import { dataDirectoryFrom, printPath } from "./paths.ts";
+import { defaults, type Values } from "./table.ts";
+import { version } from "./version.ts";
+
+export async function up(values: Values): Promise<number> {
+  const isMemory = values["memory"] === true;
+  if (isMemory && values["data-dir"] !== undefined) {
+    return mistake("--memory and --data-dir exclude each other");
+  }
+  return run({
+    grpc: textOf(values["grpc"]) ?? defaults.grpc,
+    http: textOf(values["http"]),
+    httpDefault: defaults.http,
+    dataDirectory: isMemory ? undefined : dataDirectoryFrom(values),
+    isInsecure: values["insecure"] === true,
+    logFormat: values["log-format"],
+  });
+}
+
+/** The drop-in daemon: without a data directory it keeps nothing. */
+export async function agentkeeper(values: Values): Promise<number> {
+  return run({
+    grpc: textOf(values["addr"]) ?? defaults.agentkeeperGrpc,
+    http: textOf(values["metrics-addr"]),
+    httpDefault: defaults.agentkeeperHttp,
+    dataDirectory: values["data-dir"] === undefined ? undefined : dataDirectoryFrom(values),
+    isInsecure: values["insecure"] === true,
+    logFormat: values["log-format"],
+  });
+}
+
+type Wishes = {
+  readonly grpc: string;
+  /** Absent: nobody asked, so a busy address is no reason to stop. Empty: no HTTP. */
+  readonly http: string | undefined;
+  readonly httpDefault: string;
+  readonly dataDirectory: string | undefined;
+  readonly isInsecure: boolean;
+  readonly logFormat: Values[string];
+};
+
+async function run(wishes: Wishes): Promise<number> {
+  const { isInsecure, dataDirectory } = wishes;
+  const logFormat = wishes.logFormat ?? "text";
+  if (logFormat !== "text" && logFormat !== "json") return mistake("--log-format is text or json");
+  const grpc = placesOf(wishes.grpc, isInsecure);
+  if (grpc.refusal !== undefined) return mistake(grpc.refusal);
+  const http = placesOf(wishes.http ?? wishes.httpDefault, isInsecure);
+  if (http.refusal !== undefined) return mistake(http.refusal);
+
+  const logger = makeLogger(logFormat);
+  const options: ServeOptions = {
+    version,
+    grpc: grpc.places,
+    http: http.places,
+    isHttpOptional: wishes.http === undefined,
+    isAnyHostAllowed: isInsecure,
+    warn: (message, cause) => logger.warn(cause === undefined ? {} : { err: cause }, message),
+    onFault: (fault) => {
+      logger.fatal({ err: fault }, "stopped; everything acknowledged before is kept");
+      process.exit(exits.cannotWrite);
+    },
+    ...(dataDirectory === undefined ? {} : { dataDirectory }),
+  };
+  let daemon: Daemon;
+  try {
+    daemon = await serve(options);
+  } catch (error) {
+    if (!(error instanceof LogError || error instanceof ListenError)) throw error;
+    logger.fatal(error.message);
+    return exits.no;
+  }
+  if (logFormat === "text") {
+    process.stdout.write(banner(daemon, wishes, { isNarrowed: grpc.isNarrowed }));
+  } else {
+    logger.info({ grpc: daemon.grpc.map(printPlace), http: daemon.http.map(printPlace) }, "up");
+  }
+
+  const signal = await stopSignal();
+  logger.info(`${signal}: stopping`);
+  await daemon[Symbol.asyncDispose]();
+  return exits.ok;
+}
+
+/** The second signal ends the process at once, whatever it is doing. */
+function stopSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    const onSignal = (signal: NodeJS.Signals): void => {
+      process.on(signal, () => process.exit(exits.no));
+      resolve(signal);
+    };
+    process.once("SIGTERM", onSignal);
+    process.once("SIGINT", onSignal);
+  });
+}
+
+/** Empty text: nowhere. */
+function placesOf(text: string, isInsecure: boolean): Places {
+  if (text === "") return { places: [], isNarrowed: false };
+  const address = parseAddress(text);
+  if (!address) return { refusal: `${text} is no address; write host:port, :port or unix:/path` };
+  return placesFor(address, { isInsecure });
+}
+
+function banner(
+  daemon: Daemon,
+  { dataDirectory, isInsecure, http }: Wishes,
+  { isNarrowed }: { readonly isNarrowed: boolean },
+): string {
+  const data = dataDirectory === undefined ? "in memory" : `data ${printPath(dataDirectory)}`;
+  const age = daemon.isNew && dataDirectory !== undefined ? " (new)" : "";
+  const reach = isInsecure
+    ? "OTHER MACHINES CAN CONNECT, without credentials"
+    : isNarrowed
+      ? "only this machine can connect (--insecure would let others in)"
+      : "only this machine can connect";
+  const [httpPlace] = daemon.http;
+  const dashboard = httpPlace ? `http://${forPeople(httpPlace)}` : "off";
+  return [
+    `tipstaff ${version} · node ${process.versions.node} · ${data}${age}`,
+    "",
+    ...(http === "" ? [] : [`  dashboard   ${dashboard}`]),
+    ...daemon.grpc
+      .slice(0, 1)
+      .map(
+        (place) => `  gRPC        ${forPeople(place).padEnd(22)}  AgentKeeper SDKs connect here`,
+      ),
+    "",
+    `  ${reach} · ctrl-c stops`,
+    "",
+    "",
+  ].join("\n");
+}
+
+/** Both loopback addresses are `localhost`. */
+function forPeople(place: Place): string {
+  if ("host" in place && place.host === "127.0.0.1") return `localhost:${place.port}`;
+  return printPlace(place);
+}
+
+function textOf(value: Values[string]): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function mistake(message: string): number {
+  process.stderr.write(`tipstaff: ${message}\n`);
+  return exits.usage;
+}

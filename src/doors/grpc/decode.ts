@@ -1,0 +1,301 @@
+/** Requests as commands. Limits are checked here, before anything is stored. */
+import { randomBytes } from "node:crypto";
+import {
+  type AgentId,
+  agentId,
+  type Card,
+  type Command,
+  type GroupName,
+  groupName,
+  type Policy,
+  policyId,
+  type Refusal,
+  type TaskId,
+  taskId,
+  token,
+} from "../../core/index.ts";
+import {
+  type AcquireLeaseRequest,
+  type AgentCard,
+  type CampaignRequest,
+  type CheckPolicyRequest,
+  type CompleteTaskRequest,
+  type CreateTaskRequest,
+  type FailTaskRequest,
+  type FindRequest,
+  PolicyEffect,
+  type RegisterRequest,
+  type ReleaseLeaseRequest,
+  type RenewLeaseRequest,
+  type SetPolicyRequest,
+  type WatchRequest,
+  type Policy as WirePolicy,
+} from "../../wire/agentkeeper/index.ts";
+import { limits } from "./limits.ts";
+
+export type Parsed<Value> =
+  | { readonly value: Value; readonly refusal?: never }
+  | { readonly refusal: Refusal };
+
+/** What is wrong with a field, if anything. */
+type Problem = string | undefined;
+
+type CommandOf<Type extends Command["type"]> = Extract<Command, { type: Type }>;
+
+export function decodeRegister(request: RegisterRequest): Parsed<CommandOf<"agent.register">> {
+  const { card, ttlSeconds } = request;
+  if (!card) return malformed("card is required");
+  return parse(cardProblem(card), () => ({
+    type: "agent.register",
+    agentId: agentId(newId()),
+    card: decodeCard(card),
+    ttlMs: ttlMs(ttlSeconds, 30),
+  }));
+}
+
+function cardProblem(card: AgentCard): Problem {
+  return (
+    name("card.name", card.name) ??
+    text("card.description", card.description) ??
+    length("card.version", card.version, limits.nameBytesMax) ??
+    toolNames("card.tools", card.tools) ??
+    count("card.capabilities", card.capabilities.length) ??
+    first(
+      card.capabilities,
+      (capability) =>
+        length("capability name", capability.name, limits.nameBytesMax) ??
+        text("capability description", capability.description),
+    ) ??
+    count("card.metadata", card.metadata.size) ??
+    first(
+      card.metadata,
+      ([key, value]) =>
+        length("metadata key", key, limits.nameBytesMax) ?? text("metadata value", value),
+    ) ??
+    (cardBytes(card) > limits.cardBytesMax
+      ? `card is longer than ${limits.cardBytesMax} bytes`
+      : undefined)
+  );
+}
+
+function cardBytes(card: AgentCard): number {
+  let total = Buffer.byteLength(card.description);
+  for (const tool of card.tools) total += Buffer.byteLength(tool);
+  for (const { name, description } of card.capabilities) {
+    total += Buffer.byteLength(name) + Buffer.byteLength(description);
+  }
+  for (const [key, value] of card.metadata)
+    total += Buffer.byteLength(key) + Buffer.byteLength(value);
+  return total;
+}
+
+function decodeCard(card: AgentCard): Card {
+  const { name, description, version, tools } = card;
+  const capabilities = card.capabilities.map(({ name, description }) => ({ name, description }));
+  return { name, description, version, capabilities, tools, metadata: [...card.metadata] };
+}
+
+export function decodeFind(
+  request: FindRequest,
+): Parsed<{ readonly query: string; readonly tools: readonly string[]; readonly limit: number }> {
+  const { query, tools, limit } = request;
+  return parse(text("query", query) ?? toolNames("tools", tools), () => ({
+    query,
+    tools,
+    limit: Math.min(limit === 0 ? limits.findDefault : limit, limits.findMax),
+  }));
+}
+
+/** An empty list, and an empty text in it, mean everything. */
+export function decodeWatch({ topics }: WatchRequest): Parsed<readonly string[]> {
+  const problem =
+    count("topics", topics.length) ??
+    first(topics, (topic) => length("topic", topic, limits.nameBytesMax));
+  return parse(problem, () => (topics.length === 0 ? [""] : topics));
+}
+
+export function decodeAgentId(request: { readonly agentId: string }): Parsed<AgentId> {
+  return parse(name("agent_id", request.agentId), () => agentId(request.agentId));
+}
+
+export function decodeTaskId(request: { readonly taskId: string }): Parsed<TaskId> {
+  return parse(name("task_id", request.taskId), () => taskId(request.taskId));
+}
+
+export function decodeGroup(request: { readonly group: string }): Parsed<GroupName> {
+  return parse(name("group", request.group), () => groupName(request.group));
+}
+
+export function decodeAcquire(request: AcquireLeaseRequest): Parsed<CommandOf<"lease.acquire">> {
+  return parse(taskAndAgent(request), () => ({
+    type: "lease.acquire",
+    taskId: taskId(request.taskId),
+    agentId: agentId(request.agentId),
+    ttlMs: ttlMs(request.ttlSeconds, 60),
+  }));
+}
+
+/** A missing token is a token of 0, which nobody was ever given. */
+export function decodeRenew(request: RenewLeaseRequest): Parsed<CommandOf<"lease.renew">> {
+  const { ttlSeconds } = request;
+  return parse(taskAndAgent(request), () => ({
+    type: "lease.renew",
+    taskId: taskId(request.taskId),
+    agentId: agentId(request.agentId),
+    token: token(request.token?.value ?? 0n),
+    ...(ttlSeconds === 0 ? {} : { ttlMs: ttlSeconds * 1_000 }),
+  }));
+}
+
+export function decodeRelease(request: ReleaseLeaseRequest): Parsed<CommandOf<"lease.release">> {
+  return parse(taskAndAgent(request), () => ({
+    type: "lease.release",
+    taskId: taskId(request.taskId),
+    agentId: agentId(request.agentId),
+    token: token(request.token?.value ?? 0n),
+  }));
+}
+
+export function decodeElection<Type extends "election.campaign" | "election.resign">(
+  type: Type,
+  request: CampaignRequest,
+): Parsed<{ type: Type; group: GroupName; agentId: AgentId }> {
+  const problem = name("group", request.group) ?? name("agent_id", request.agentId);
+  return parse(problem, () => ({
+    type,
+    group: groupName(request.group),
+    agentId: agentId(request.agentId),
+  }));
+}
+
+export function decodeSetPolicy({ policy }: SetPolicyRequest): Parsed<CommandOf<"policy.set">> {
+  if (!policy) return malformed("policy is required");
+  return parse(policyProblem(policy), () => ({ type: "policy.set", policy: decodePolicy(policy) }));
+}
+
+function policyProblem(policy: WirePolicy): Problem {
+  const { effect } = policy;
+  const hasEffect = effect === PolicyEffect.ALLOW || effect === PolicyEffect.DENY;
+  return (
+    name("policy.id", policy.id) ??
+    name("policy.subject", policy.subject) ??
+    name("policy.action", policy.action) ??
+    name("policy.resource", policy.resource) ??
+    (hasEffect ? undefined : "policy.effect must be ALLOW or DENY")
+  );
+}
+
+function decodePolicy({ id, subject, action, resource, effect }: WirePolicy): Policy {
+  const word = effect === PolicyEffect.ALLOW ? "allow" : "deny";
+  return { id: policyId(id), subject, action, resource, effect: word };
+}
+
+export function decodeDeletePolicy(request: {
+  readonly id: string;
+}): Parsed<CommandOf<"policy.delete">> {
+  return parse(name("id", request.id), () => ({
+    type: "policy.delete",
+    policyId: policyId(request.id),
+  }));
+}
+
+/** Empty fields are just compared; only texts that would hold up everyone else are refused. */
+export function decodeCheckPolicy(request: CheckPolicyRequest): Parsed<CheckPolicyRequest> {
+  const { subject, action, resource } = request;
+  const problem = text("subject", subject) ?? text("action", action) ?? text("resource", resource);
+  return parse(problem, () => request);
+}
+
+export function decodeCreateTask(request: CreateTaskRequest): Parsed<CommandOf<"task.create">> {
+  const problem =
+    name("type", request.type) ??
+    payload("input", request.input) ??
+    toolNames("required_tools", request.requiredTools);
+  return parse(problem, () => ({
+    type: "task.create",
+    taskId: taskId(newId()),
+    taskType: request.type,
+    input: request.input.toString("base64"),
+    requiredTools: request.requiredTools,
+    maxRetries: request.maxRetries,
+    claimMs: ttlMs(request.ttlSeconds, 60),
+  }));
+}
+
+export function decodeCompleteTask(
+  request: CompleteTaskRequest,
+): Parsed<CommandOf<"task.complete">> {
+  return parse(taskAndAgent(request) ?? payload("output", request.output), () => ({
+    type: "task.complete",
+    taskId: taskId(request.taskId),
+    agentId: agentId(request.agentId),
+    output: request.output.toString("base64"),
+  }));
+}
+
+export function decodeFailTask(request: FailTaskRequest): Parsed<CommandOf<"task.fail">> {
+  return parse(taskAndAgent(request) ?? text("reason", request.reason), () => ({
+    type: "task.fail",
+    taskId: taskId(request.taskId),
+    agentId: agentId(request.agentId),
+    reason: request.reason,
+  }));
+}
+
+/** 32 lower-case hex digits. */
+function newId(): string {
+  return randomBytes(16).toString("hex");
+}
+
+/** On the wire 0 and absent are the same. */
+function ttlMs(seconds: number, defaultSeconds: number): number {
+  return (seconds === 0 ? defaultSeconds : seconds) * 1_000;
+}
+
+function parse<Value>(problem: Problem, value: () => Value): Parsed<Value> {
+  return problem === undefined ? { value: value() } : malformed(problem);
+}
+
+function malformed(message: string): Parsed<never> {
+  return { refusal: { code: "invalid_argument", message } };
+}
+
+function taskAndAgent(request: { readonly taskId: string; readonly agentId: string }): Problem {
+  return name("task_id", request.taskId) ?? name("agent_id", request.agentId);
+}
+
+function name(field: string, value: string): Problem {
+  if (value === "") return `${field} must not be empty`;
+  return length(field, value, limits.nameBytesMax);
+}
+
+function text(field: string, value: string): Problem {
+  return length(field, value, limits.textBytesMax);
+}
+
+function length(field: string, value: string, bytesMax: number): Problem {
+  // No character takes more than three bytes for each of its UTF-16 units.
+  if (value.length * 3 <= bytesMax || Buffer.byteLength(value) <= bytesMax) return undefined;
+  return `${field} is longer than ${bytesMax} bytes`;
+}
+
+function payload(field: string, bytes: Uint8Array): Problem {
+  if (bytes.length <= limits.taskBytesMax) return undefined;
+  return `${field} has ${bytes.length} bytes, ${limits.taskBytesMax} at most`;
+}
+
+function toolNames(field: string, tools: readonly string[]): Problem {
+  return count(field, tools.length) ?? first(tools, (tool) => name(`a name in ${field}`, tool));
+}
+
+function count(field: string, items: number): Problem {
+  return items <= limits.itemsMax ? undefined : `${field} has more than ${limits.itemsMax} items`;
+}
+
+function first<Item>(items: Iterable<Item>, problemOf: (item: Item) => Problem): Problem {
+  for (const item of items) {
+    const problem = problemOf(item);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}

@@ -1,0 +1,24 @@
+/** Every refusal of the core as a gRPC status. Leave one out and this does not compile. */
+import type { RefusalCode } from "../../core/index.ts";
+import type { StatusName } from "../../wire/grpc/index.ts";
+
+/** The core's refusals, and what only this door can refuse. */
+export type DoorCode = RefusalCode | "service_not_found";
+
+export const grpcStatus: Readonly<Record<DoorCode, StatusName>> = {
+  invalid_argument: "INVALID_ARGUMENT",
+  agent_not_found: "NOT_FOUND",
+  agent_dead: "NOT_FOUND",
+  // AcquireLease itself answers `acquired = false` instead; nothing else is refused with this.
+  lease_held: "FAILED_PRECONDITION",
+  lease_not_found: "NOT_FOUND",
+  token_mismatch: "PERMISSION_DENIED",
+  task_not_found: "NOT_FOUND",
+  task_not_claimed: "FAILED_PRECONDITION",
+  task_claimed_by_another: "PERMISSION_DENIED",
+  // A claim waits instead; this is the answer to who does not want to.
+  no_task: "NOT_FOUND",
+  limit_reached: "RESOURCE_EXHAUSTED",
+  unavailable: "UNAVAILABLE",
+  service_not_found: "NOT_FOUND",
+};

@@ -1,0 +1,2 @@
+export { type GrpcDoor, type GrpcDoorOptions, methodPaths, openGrpcDoor } from "./door.ts";
+export type { Find } from "./methods.ts";

@@ -1,0 +1,37 @@
+export const limits = {
+  /** gRPC's own default. What a caller may send in one message. */
+  messageBytesMax: 4_194_304,
+  /** The Python client refuses replies above 4,194,304 bytes. */
+  replyBytesMax: 4_000_000,
+  /** A watch and a waiting claim take a stream each, and one process shares one connection. */
+  streamsMax: 4_096,
+  connectionsMax: 4_096,
+  /** What one connection may hold in the HTTP/2 layer, in MB. */
+  sessionMemoryMax: 64,
+  /** How much a caller may send before we read it. */
+  windowBytes: 1_048_576,
+  /** A connection that has not spoken HTTP/2 by then is closed. */
+  prefaceMs: 10_000,
+  /** Resets of streams: this many at once, then so many a second. Cancelling a watch is one. */
+  streamResetBurst: 10_000,
+  streamResetRate: 1_000,
+  /** At closing: how long open calls may take to end. */
+  closingMs: 1_000,
+
+  /** How long a publishing call waits on a connection this new: see `first-calls.ts`. */
+  firstCallsMs: 25,
+  /** Campaigns remembered for each connection: see `known-terms.ts`. */
+  knownTermsMax: 10_000,
+
+  /** UTF-8 bytes of a name, an id, a tool, a pattern. */
+  nameBytesMax: 1_024,
+  /** UTF-8 bytes of a description, a metadata value, a reason, a question. */
+  textBytesMax: 65_536,
+  /** Tools, capabilities, metadata pairs, topics. */
+  itemsMax: 1_000,
+  /** A card as a whole: Find returns many. */
+  cardBytesMax: 262_144,
+  taskBytesMax: 2_000_000,
+  findDefault: 10,
+  findMax: 1_000,
+} as const;

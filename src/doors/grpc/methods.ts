@@ -1,0 +1,349 @@
+/** What each of the 22 methods does: a request becomes a command or a look at the state. */
+import {
+  type AgentId,
+  type Command,
+  check,
+  type Event,
+  type Refusal,
+  type State,
+  type Task,
+  type TaskId,
+} from "../../core/index.ts";
+import type { Caller, Outcome, Plane } from "../../plane/index.ts";
+import {
+  type AgentInfo,
+  ElectionServiceDefinition,
+  EntitlementsServiceDefinition,
+  LeaseServiceDefinition,
+  RegistryServiceDefinition,
+  TaskServiceDefinition,
+  type Task as WireTask,
+} from "../../wire/agentkeeper/index.ts";
+import type { Connection } from "./connection.ts";
+import * as decode from "./decode.ts";
+import {
+  encodeAgent,
+  encodeElection,
+  encodeLease,
+  encodePolicy,
+  encodeTask,
+  taskStates,
+} from "./encode.ts";
+import { limits } from "./limits.ts";
+import { type Answer, type StreamEnd, serverStream, unary } from "./method.ts";
+import type { Method, ServerCall } from "./server.ts";
+import { watchElection, watchTopics } from "./watch.ts";
+
+/** Finds agents by what they say of themselves: ids, best first. */
+export type Find = (question: {
+  readonly query: string;
+  readonly tools: readonly string[];
+  readonly limit: number;
+}) => readonly AgentId[];
+
+type Call = ServerCall<Connection>;
+
+/** There are no credentials yet: whoever reaches the door is this machine's user. */
+const caller: Caller = { actor: "local" };
+
+export function methodsOf(plane: Plane, find: Find): readonly Method<Connection>[] {
+  return [
+    ...registryMethods(plane, find),
+    ...leaseMethods(plane),
+    ...electionMethods(plane),
+    ...entitlementMethods(plane),
+    ...taskMethods(plane),
+  ];
+}
+
+function registryMethods(plane: Plane, find: Find): Method<Connection>[] {
+  const { fullName, methods } = RegistryServiceDefinition;
+  return [
+    unary(fullName, methods.register, async (request, call: Call) => {
+      const command = decode.decodeRegister(request);
+      if (command.refusal) return command;
+      return publish(plane, command.value, call, () => ({ agentId: command.value.agentId }));
+    }),
+    unary(fullName, methods.heartbeat, async (request) => {
+      const agentId = decode.decodeAgentId(request);
+      if (agentId.refusal) return agentId;
+      const command = { type: "agent.heartbeat", agentId: agentId.value } as const;
+      return plane.submit(command, caller, () => ({}));
+    }),
+    unary(fullName, methods.deregister, async (request, call: Call) => {
+      const agentId = decode.decodeAgentId(request);
+      if (agentId.refusal) return agentId;
+      const command = { type: "agent.deregister", agentId: agentId.value } as const;
+      return publish(plane, command, call, () => ({}));
+    }),
+    unary(fullName, methods.getAgent, async (request) => {
+      const agentId = decode.decodeAgentId(request);
+      if (agentId.refusal) return agentId;
+      const agent = await plane.read((state) => agentInfo(state, agentId.value));
+      return agent ? { value: { agent } } : notFound("agent", agentId.value);
+    }),
+    unary(fullName, methods.find, async (request) => {
+      const question = decode.decodeFind(request);
+      if (question.refusal) return question;
+      const agents = await plane.read((state) =>
+        find(question.value).flatMap((id) => agentInfo(state, id) ?? []),
+      );
+      return { value: { agents } };
+    }),
+    serverStream(fullName, methods.watch, async (request, call: Call) => {
+      const topics = decode.decodeWatch(request);
+      if (topics.refusal) return invalid(topics.refusal);
+      return watchTopics(plane, topics.value, call);
+    }),
+  ];
+}
+
+function leaseMethods(plane: Plane): Method<Connection>[] {
+  const { fullName, methods } = LeaseServiceDefinition;
+  return [
+    unary(fullName, methods.acquireLease, async (request, call: Call) => {
+      const command = decode.decodeAcquire(request);
+      if (command.refusal) return command;
+      const outcome = await publish(plane, command.value, call, (_, events) =>
+        encodeLease(only(events, "lease.acquired").lease),
+      );
+      // AgentKeeper does not fail here: it says no, and shows whose lease is in the way.
+      const held = outcome.refusal?.lease;
+      if (held) return { value: { acquired: false, lease: encodeLease(held) } };
+      return outcome.refusal ? outcome : { value: { acquired: true, lease: outcome.value } };
+    }),
+    unary(fullName, methods.renewLease, async (request, call: Call) => {
+      const command = decode.decodeRenew(request);
+      if (command.refusal) return command;
+      return publish(plane, command.value, call, (_, events) => ({
+        lease: encodeLease(only(events, "lease.renewed").lease),
+      }));
+    }),
+    unary(fullName, methods.releaseLease, async (request, call: Call) => {
+      const command = decode.decodeRelease(request);
+      return command.refusal ? command : publish(plane, command.value, call, () => ({}));
+    }),
+  ];
+}
+
+function electionMethods(plane: Plane): Method<Connection>[] {
+  const { fullName, methods } = ElectionServiceDefinition;
+  return [
+    unary(fullName, methods.campaign, async (request, call: Call) => {
+      const command = decode.decodeElection("election.campaign", request);
+      if (command.refusal) return command;
+      const { group, agentId } = command.value;
+      return publish(plane, command.value, call, (state) => {
+        const election = state.elections.groups.get(group);
+        if (election) call.connection.knownTerms.learn(group, agentId, election.term);
+        return { state: election && encodeElection(election) };
+      });
+    }),
+    unary(fullName, methods.resign, async (request, call: Call) => {
+      const command = decode.decodeElection("election.resign", request);
+      return command.refusal ? command : publish(plane, command.value, call, () => ({}));
+    }),
+    serverStream(fullName, methods.watchElection, async (request, call: Call) => {
+      const group = decode.decodeGroup(request);
+      return group.refusal ? invalid(group.refusal) : watchElection(plane, group.value, call);
+    }),
+  ];
+}
+
+function entitlementMethods(plane: Plane): Method<Connection>[] {
+  const { fullName, methods } = EntitlementsServiceDefinition;
+  return [
+    unary(fullName, methods.setPolicy, async (request, call: Call) => {
+      const command = decode.decodeSetPolicy(request);
+      if (command.refusal) return command;
+      const policy = encodePolicy(command.value.policy);
+      return publish(plane, command.value, call, () => ({ policy }));
+    }),
+    unary(fullName, methods.deletePolicy, async (request, call: Call) => {
+      const command = decode.decodeDeletePolicy(request);
+      return command.refusal ? command : publish(plane, command.value, call, () => ({}));
+    }),
+    unary(fullName, methods.listPolicies, async ({ subjectPrefix }) => {
+      const fitting = await plane.read(({ entitlements }) =>
+        gather(
+          entitlements.policies.values(),
+          (policy) => policy.subject.startsWith(subjectPrefix),
+          ({ id, subject, action, resource }) =>
+            id.length + subject.length + action.length + resource.length,
+        ),
+      );
+      if (fitting.refusal) return fitting;
+      const policies = fitting.value.sort((one, other) => (one.id < other.id ? -1 : 1));
+      return { value: { policies: policies.map(encodePolicy) } };
+    }),
+    unary(fullName, methods.checkPolicy, async (request) => {
+      const question = decode.decodeCheckPolicy(request);
+      if (question.refusal) return question;
+      const answer = await plane.read((state) => check(state.entitlements, question.value));
+      const { allowed, decidedBy } = answer;
+      if (!decidedBy) return { value: { allowed, reason: "no matching policy" } };
+      const word = allowed ? "allowed" : "denied";
+      return { value: { allowed, reason: `${word} by policy "${decidedBy.id}"` } };
+    }),
+  ];
+}
+
+function taskMethods(plane: Plane): Method<Connection>[] {
+  const { fullName, methods } = TaskServiceDefinition;
+  return [
+    unary(fullName, methods.createTask, async (request, call: Call) => {
+      const command = decode.decodeCreateTask(request);
+      if (command.refusal) return command;
+      const { input } = command.value;
+      return publish(plane, command.value, call, (_, events) => ({
+        task: encodeTask(only(events, "task.created").task, { input }),
+      }));
+    }),
+    unary(fullName, methods.claimTask, async (request, call: Call) => {
+      const agentId = decode.decodeAgentId(request);
+      if (agentId.refusal) return agentId;
+      await call.connection.firstCalls.hold();
+      return claim(plane, agentId.value, call);
+    }),
+    unary(fullName, methods.completeTask, async (request, call: Call) => {
+      const command = decode.decodeCompleteTask(request);
+      return command.refusal ? command : publish(plane, command.value, call, () => ({}));
+    }),
+    unary(fullName, methods.failTask, async (request, call: Call) => {
+      const command = decode.decodeFailTask(request);
+      return command.refusal ? command : publish(plane, command.value, call, () => ({}));
+    }),
+    unary(fullName, methods.getTask, async (request) => {
+      const taskId = decode.decodeTaskId(request);
+      if (taskId.refusal) return taskId;
+      const task = await plane.read(({ tasks }) => {
+        const found = tasks.byId.get(taskId.value);
+        return found && wholeTask(tasks, found);
+      });
+      return task ? { value: { task } } : notFound("task", taskId.value);
+    }),
+    unary(fullName, methods.listTasks, async ({ status }) => {
+      const wanted = taskStates.get(status);
+      const fitting = await plane.read(({ tasks }) => {
+        const found = gather(
+          tasks.byId.values(),
+          (task) => status === 0 || task.state === wanted,
+          ({ id }) => {
+            const base64 =
+              (tasks.inputs.get(id)?.length ?? 0) + (tasks.outputs.get(id)?.length ?? 0);
+            return id.length + (base64 * 3) / 4;
+          },
+        );
+        if (found.refusal) return found;
+        const sorted = found.value.sort(byCreation);
+        return { value: { tasks: sorted.map((task) => wholeTask(tasks, task)) } };
+      });
+      return fitting;
+    }),
+  ];
+}
+
+/** A call that may publish an event: held for a moment on a new connection, then carried out. */
+async function publish<Value>(
+  plane: Plane,
+  command: Command,
+  call: Call,
+  look: (state: State, events: readonly Event[]) => Value,
+): Promise<Outcome<Value>> {
+  const held = call.connection.firstCalls.hold();
+  if (held !== undefined) {
+    await held;
+    if (call.isOver) return gone;
+  }
+  return plane.submit(command, caller, look);
+}
+
+/** Waits for a task. One that was claimed for a caller who is gone by then goes back to its place. */
+async function claim(
+  plane: Plane,
+  agentId: AgentId,
+  call: Call,
+): Promise<Answer<{ readonly task: WireTask }>> {
+  const { signal } = call;
+  if (signal.aborted) return gone;
+  const look = ({ tasks }: State, events: readonly Event[]): Claimed => {
+    const { task } = only(events, "task.claimed");
+    return { taskId: task.id, task: wholeTask(tasks, task) };
+  };
+  let outcome: Outcome<Claimed>;
+  try {
+    outcome = await plane.claim({ type: "task.claim", agentId }, caller, look, { signal });
+  } catch (reason) {
+    if (signal.aborted) return gone;
+    throw reason;
+  }
+  if (outcome.refusal) return outcome;
+  const { taskId, task } = outcome.value;
+  if (!call.isOver) return { value: { task } };
+  await plane.submit({ type: "task.unclaim", taskId, agentId }, caller, () => undefined);
+  return gone;
+}
+
+type Claimed = { readonly taskId: TaskId; readonly task: WireTask };
+
+/** Told to nobody. */
+const gone: { readonly refusal: Refusal } = {
+  refusal: { code: "unavailable", message: "the caller is gone" },
+};
+
+/** The one event of a type that a command is known to have. */
+function only<Type extends Event["type"]>(
+  events: readonly Event[],
+  type: Type,
+): Event & { readonly type: Type } {
+  for (const event of events) if (isOf(event, type)) return event;
+  throw new Error(`the command has no event ${type}`);
+}
+
+function isOf<Type extends Event["type"]>(
+  event: Event,
+  type: Type,
+): event is Event & { readonly type: Type } {
+  return event.type === type;
+}
+
+function agentInfo({ registry }: State, id: AgentId): AgentInfo | undefined {
+  const agent = registry.agents.get(id);
+  return agent && encodeAgent(agent, registry.heartbeats.get(id) ?? agent.registeredAtMs);
+}
+
+function wholeTask({ inputs, outputs }: State["tasks"], task: Task): WireTask {
+  return encodeTask(task, { input: inputs.get(task.id), output: outputs.get(task.id) });
+}
+
+function byCreation(one: Task, other: Task): number {
+  return one.createdAtMs - other.createdAtMs || (one.id < other.id ? -1 : 1);
+}
+
+/** What matches, unless the reply would be too long. `bytesOf` is at most what an item takes in it. */
+function gather<Item>(
+  items: Iterable<Item>,
+  wants: (item: Item) => boolean,
+  bytesOf: (item: Item) => number,
+): Answer<Item[]> {
+  const found: Item[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    if (!wants(item)) continue;
+    bytes += bytesOf(item);
+    if (bytes > limits.replyBytesMax) {
+      const message = `the reply would exceed ${limits.replyBytesMax} bytes; ask for fewer`;
+      return { refusal: { code: "limit_reached", message } };
+    }
+    found.push(item);
+  }
+  return { value: found };
+}
+
+function notFound(kind: "agent" | "task", id: string): { readonly refusal: Refusal } {
+  return { refusal: { code: `${kind}_not_found`, message: `${kind} not found: ${id}` } };
+}
+
+function invalid({ message }: Refusal): StreamEnd {
+  return { status: "INVALID_ARGUMENT", message };
+}

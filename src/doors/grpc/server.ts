@@ -1,0 +1,285 @@
+/**
+ * gRPC over node:http2, as much of it as the door needs: unary calls, server streams, and exchanges
+ * (one answer to each message). It frames, limits, times out and ends calls; `method.ts` gives them
+ * types, and what they mean is in `methods.ts`. Measured against @grpc/grpc-js it serves about half as many calls again on one core
+ * (docs/decisions/0003).
+ */
+import {
+  constants,
+  createServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import { type Listening, listen, type Place } from "../../transport/index.ts";
+import {
+  frame,
+  parseTimeoutMs,
+  printStatusMessage,
+  type StatusName,
+  statusNumbers,
+  Unframer,
+} from "../../wire/grpc/index.ts";
+import { limits } from "./limits.ts";
+
+/** What the server does with one path. `Connection` is what the door keeps for each connection. */
+export type Method<Connection> = {
+  readonly path: string;
+  /** Whether each message gets an answer of its own; else there is one message. */
+  readonly isExchange: boolean;
+  /**
+   * A complete message has arrived. Called in the order in which messages arrive on a connection; the
+   * promise resolves when the message is dealt with, and rejects only through a fault of ours.
+   */
+  readonly receive: (message: Buffer, call: ServerCall<Connection>) => Promise<void>;
+};
+
+type ServerOptions<Connection> = {
+  readonly methods: readonly Method<Connection>[];
+  readonly places: readonly Place[];
+  readonly makeConnection: () => Connection;
+  readonly onCall: (path: string, connection: Connection) => void;
+  readonly onFault: (fault: unknown, path: string) => void;
+};
+
+const contentType = "application/grpc+proto";
+const replyHeaders = [
+  ":status",
+  "200",
+  "content-type",
+  contentType,
+  "grpc-accept-encoding",
+  "identity",
+];
+const okTrailers = { "grpc-status": "0" };
+const waitForTrailers = { waitForTrailers: true, sendDate: false };
+/** Timers overflow above this, and a call that may take longer has no limit worth the name. */
+const timerMsMax = 2_147_483_647;
+const endStream = { endStream: true, sendDate: false };
+
+export class GrpcServer<Connection> implements AsyncDisposable {
+  readonly #options: ServerOptions<Connection>;
+  readonly #methods: ReadonlyMap<string, Method<Connection>>;
+  readonly #connections = new Map<ServerHttp2Session, Connection>();
+  readonly #calls = new Set<ServerCall<Connection>>();
+  #listening: Listening = { servers: [], places: [] };
+  #isClosing = false;
+
+  static async open<Connection>(
+    options: ServerOptions<Connection>,
+  ): Promise<GrpcServer<Connection>> {
+    const server = new GrpcServer(options);
+    server.#listening = await listen(() => server.#makeServer(), options.places);
+    return server;
+  }
+
+  private constructor(options: ServerOptions<Connection>) {
+    this.#options = options;
+    this.#methods = new Map(options.methods.map((method) => [method.path, method]));
+  }
+
+  get places(): readonly Place[] {
+    return this.#listening.places;
+  }
+
+  /** Takes no more connections, ends every call with UNAVAILABLE, and waits for those being answered. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosing = true;
+    for (const server of this.#listening.servers) server.close();
+    for (const call of this.#calls) call.end("UNAVAILABLE", "the daemon is shutting down");
+    for (const session of this.#connections.keys()) session.close();
+    const giveUpAtMs = performance.now() + limits.closingMs;
+    while (this.#connections.size > 0 && performance.now() < giveUpAtMs) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    for (const session of this.#connections.keys()) session.destroy();
+  }
+
+  #makeServer(): Http2Server {
+    const server = createServer({
+      maxSessionMemory: limits.sessionMemoryMax,
+      streamResetBurst: limits.streamResetBurst,
+      streamResetRate: limits.streamResetRate,
+      settings: {
+        maxConcurrentStreams: limits.streamsMax,
+        initialWindowSize: limits.windowBytes,
+        enablePush: false,
+      },
+    });
+    server.maxConnections = limits.connectionsMax;
+    server.on("session", (session) => this.#greet(session));
+    server.on("stream", (stream: ServerHttp2Stream, headers) => this.#begin(stream, headers));
+    // A connection that ends in the middle, or never spoke HTTP/2 (a port probe), is ordinary.
+    server.on("sessionError", () => {});
+    server.on("unknownProtocol", (socket) => socket.destroy());
+    return server;
+  }
+
+  #greet(session: ServerHttp2Session): void {
+    this.#connections.set(session, this.#options.makeConnection());
+    const impatience = setTimeout(() => session.destroy(), limits.prefaceMs);
+    session.once("remoteSettings", () => {
+      clearTimeout(impatience);
+      session.setLocalWindowSize(limits.windowBytes);
+    });
+    session.once("close", () => {
+      clearTimeout(impatience);
+      this.#connections.delete(session);
+    });
+  }
+
+  #begin(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+    // A stream that is reset by its caller reports that as an error; the call's end is in `close`.
+    stream.on("error", () => {});
+    const connection =
+      stream.session && this.#connections.get(stream.session as ServerHttp2Session);
+    if (!connection) return;
+    if (headers[":method"] !== "POST") return refuseHttp(stream, 405);
+    if (!headers["content-type"]?.startsWith("application/grpc")) return refuseHttp(stream, 415);
+
+    const call = new ServerCall(stream, connection);
+    this.#calls.add(call);
+    stream.once("close", () => {
+      this.#calls.delete(call);
+      call.forget();
+    });
+    const path = headers[":path"] ?? "";
+    const method = this.#methods.get(path);
+    if (!method) return call.end("UNIMPLEMENTED", `unknown method ${path}`);
+    this.#options.onCall(path, connection);
+    if (this.#isClosing) return call.end("UNAVAILABLE", "the daemon is shutting down");
+    const timeout = headers["grpc-timeout"];
+    if (typeof timeout === "string") call.endAfterMs(parseTimeoutMs(timeout));
+    this.#listenTo(stream, call, method);
+  }
+
+  #listenTo(
+    stream: ServerHttp2Stream,
+    call: ServerCall<Connection>,
+    method: Method<Connection>,
+  ): void {
+    const unframer = new Unframer(limits.messageBytesMax);
+    let received = 0;
+    stream.on("data", (chunk: Buffer) => {
+      if (call.isOver) return;
+      const messages = unframer.push(chunk);
+      switch (messages) {
+        case "too_long":
+          return call.end(
+            "RESOURCE_EXHAUSTED",
+            `a message may have ${limits.messageBytesMax} bytes`,
+          );
+        case "compressed":
+          return call.end("UNIMPLEMENTED", "compressed messages are not supported");
+        case "truncated":
+          return;
+      }
+      received += messages.length;
+      if (received > 1 && !method.isExchange) {
+        return call.end("UNIMPLEMENTED", "the method takes one message");
+      }
+      for (const message of messages) this.#receive(method, message, call);
+    });
+    stream.on("end", () => {
+      if (call.isOver) return;
+      if (method.isExchange) return call.end("OK", "");
+      if (received === 0) call.end("UNIMPLEMENTED", "the method takes one message");
+    });
+  }
+
+  #receive(method: Method<Connection>, message: Buffer, call: ServerCall<Connection>): void {
+    method.receive(message, call).catch((fault: unknown) => {
+      this.#options.onFault(fault, method.path);
+      call.end("INTERNAL", "internal error");
+    });
+  }
+}
+
+/** One call, from its headers to its status. Ending it twice is fine: the first end counts. */
+export class ServerCall<Connection> {
+  readonly connection: Connection;
+  readonly #stream: ServerHttp2Stream;
+  #controller: AbortController | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isOver = false;
+  #trailers: Record<string, string> = okTrailers;
+
+  constructor(stream: ServerHttp2Stream, connection: Connection) {
+    this.#stream = stream;
+    this.connection = connection;
+  }
+
+  /** Whether the caller can still be told anything. */
+  get isOver(): boolean {
+    return this.#isOver || this.#stream.destroyed;
+  }
+
+  /** Aborts when the call is over. Made only for who asks: most calls never wait. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.isOver) this.#controller.abort();
+    return this.#controller.signal;
+  }
+
+  /** The reply of a unary call, and its end. */
+  reply(message: Uint8Array): void {
+    if (this.isOver) return;
+    this.begin();
+    this.#isOver = true;
+    this.#stream.end(frame(message));
+  }
+
+  /** Sends the headers: the caller then knows that it is being served. */
+  begin(): void {
+    if (this.isOver || this.#stream.headersSent) return;
+    this.#stream.once("wantTrailers", () => this.#stream.sendTrailers(this.#trailers));
+    this.#stream.respond(replyHeaders, waitForTrailers);
+  }
+
+  /** Writes framed messages of a stream; resolves when there is room for more, or nobody to read it. */
+  async write(frames: Uint8Array): Promise<void> {
+    if (this.isOver || this.#stream.write(frames)) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#stream.once("drain", resolve);
+    this.#stream.once("close", resolve);
+    await promise;
+    this.#stream.off("drain", resolve);
+    this.#stream.off("close", resolve);
+  }
+
+  end(status: StatusName, message: string): void {
+    if (this.isOver) return;
+    this.#isOver = true;
+    this.forget();
+    const trailers: Record<string, string> = { "grpc-status": String(statusNumbers[status]) };
+    if (message !== "") trailers["grpc-message"] = printStatusMessage(message);
+    if (this.#stream.headersSent) {
+      this.#trailers = trailers;
+      this.#stream.end();
+      return;
+    }
+    const headers = { ":status": 200, "content-type": contentType, ...trailers };
+    this.#stream.respond({ ...headers, "grpc-accept-encoding": "identity" }, endStream);
+    // What the caller is still sending is not wanted: without this the stream would stay half open.
+    if (!this.#stream.readableEnded) this.#stream.close(constants.NGHTTP2_NO_ERROR);
+  }
+
+  endAfterMs(timeoutMs: number | undefined): void {
+    if (timeoutMs === undefined) return this.end("INVALID_ARGUMENT", "grpc-timeout is malformed");
+    if (timeoutMs > timerMsMax) return;
+    const message = `the call took longer than ${timeoutMs} ms`;
+    this.#timer = setTimeout(() => this.end("DEADLINE_EXCEEDED", message), timeoutMs);
+  }
+
+  /** The call is over: whoever works for it may stop. */
+  forget(): void {
+    clearTimeout(this.#timer);
+    this.#controller?.abort();
+  }
+}
+
+function refuseHttp(stream: ServerHttp2Stream, status: number): void {
+  stream.respond({ ":status": status }, endStream);
+  stream.close(constants.NGHTTP2_NO_ERROR);
+}

@@ -1,0 +1,2 @@
+export { ListenError, type Listening, listen, type Place, printPlace } from "./listen.ts";
+export { clearSocket, socketIn } from "./unix-socket.ts";

@@ -1,0 +1,15 @@
+export {
+  HealthCheckRequest,
+  HealthCheckResponse,
+  HealthCheckResponse_ServingStatus,
+  HealthDefinition,
+} from "../gen/grpc/health/v1/health.ts";
+export {
+  ServerReflectionDefinition,
+  type ServerReflectionRequest,
+  type ServerReflectionResponse,
+} from "../gen/grpc/reflection/v1/reflection.ts";
+export { ServerReflectionDefinition as ServerReflectionAlphaDefinition } from "../gen/grpc/reflection/v1alpha/reflection.ts";
+export { type DescribedFile, describeFiles } from "./descriptors.ts";
+export { type FramingProblem, frame, Unframer } from "./framing.ts";
+export { parseTimeoutMs, printStatusMessage, type StatusName, statusNumbers } from "./status.ts";
