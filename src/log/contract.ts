@@ -1,0 +1,241 @@
+/**
+ * What every log engine must do, as one suite. A new engine passes it unchanged; what is special to an
+ * engine (locks, damage, a full disk) is tested beside that engine.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { capture, type SectionName, taskId, token } from "../core/index.ts";
+import { BareLoop } from "../testing/bare-loop.ts";
+import { createTask, register, setPolicy } from "../testing/commands.ts";
+import { entries, entryOf, policyChanged } from "../testing/entries.ts";
+import type { Entry } from "./entry.ts";
+import type { Log } from "./log.ts";
+
+/** Where a log is kept: a directory, a disk, the memory of a process. */
+export interface Place extends AsyncDisposable {
+  /** Opens the log that is kept here, or a new one. */
+  open(): Promise<Log>;
+}
+
+/** Texts that have been the end of many a format. */
+const hardTexts = ["\0", "\n", "\r", "\u2028", "\u2029", "𝄞", '"\\', "'; drop table entries; --"];
+
+export function logContract(engine: string, makePlace: () => Promise<Place>): void {
+  const claim = (name: string, run: (place: Place) => Promise<void>): void => {
+    test(`${engine}: ${name}`, async () => {
+      await using place = await makePlace();
+      await run(place);
+    });
+  };
+
+  claim("a new log is empty", async (place) => {
+    await using log = await place.open();
+    assert.deepEqual(
+      [log.oldestSequence, log.lastSequence, log.lastAtMs, log.warnings],
+      [1, 0, 0, []],
+    );
+    assert.deepEqual(await log.read(0, 10), []);
+    assert.equal(await log.loadSnapshot(noRow), 0);
+  });
+
+  claim("a log has an id of its own, and keeps it as long as it keeps anything", async (place) => {
+    await using elsewhere = await makePlace();
+    await using other = await elsewhere.open();
+    const log = await place.open();
+    assert.match(log.id, /^\S{8,}$/);
+    assert.notEqual(log.id, other.id);
+    await log[Symbol.asyncDispose]();
+    await using again = await place.open();
+    if (again.isKept) assert.equal(again.id, log.id);
+    else assert.notEqual(again.id, log.id);
+  });
+
+  claim("what is appended is read again, in order and unchanged", async (place) => {
+    await using log = await place.open();
+    await log.append(entries(1, 3), 0);
+    await log.append(entries(4, 4), 3);
+    await log.append(entries(5, 9), 4);
+    assert.deepEqual(await log.read(0, 100), entries(1, 9));
+    assert.equal(log.lastSequence, 9);
+    assert.equal(log.oldestSequence, 1);
+    assert.equal(log.lastAtMs, entries(9, 9)[0]?.atMs);
+  });
+
+  claim(
+    "an append that expects another last entry is refused, and leaves nothing",
+    async (place) => {
+      await using log = await place.open();
+      await log.append(entries(1, 3), 0);
+      for (const expected of [0, 2, 4]) {
+        await assert.rejects(log.append(entries(expected + 1, expected + 2), expected), {
+          code: "conflict",
+        });
+      }
+      assert.deepEqual(await log.read(0, 100), entries(1, 3));
+      assert.equal(log.lastSequence, 3);
+      await log.append(entries(4, 4), 3);
+      assert.deepEqual(await log.read(0, 100), entries(1, 4));
+    },
+  );
+
+  claim("of an append that is under way, all or nothing is seen", async (place) => {
+    await using log = await place.open();
+    await log.append(entries(1, 2), 0);
+    const appending = log.append(entries(3, 500), 2);
+    const seen = await log.read(0, 1_000);
+    assert([2, 500].includes(seen.length), `${seen.length} were seen`);
+    await appending;
+    assert.equal((await log.read(0, 1_000)).length, 500);
+  });
+
+  claim("an append of nothing changes nothing", async (place) => {
+    await using log = await place.open();
+    await log.append(entries(1, 2), 0);
+    await log.append([], 2);
+    assert.equal(log.lastSequence, 2);
+    assert.equal(log.lastAtMs, entries(2, 2)[0]?.atMs);
+    assert.deepEqual(await log.read(0, 10), entries(1, 2));
+  });
+
+  claim("a read begins after the given entry and ends at its limit", async (place) => {
+    await using log = await place.open();
+    await log.append(entries(1, 10), 0);
+    assert.deepEqual(await log.read(0, 3), entries(1, 3));
+    assert.deepEqual(await log.read(3, 3), entries(4, 6));
+    assert.deepEqual(await log.read(9, 3), entries(10, 10));
+    assert.deepEqual(await log.read(0, 0), []);
+    assert.deepEqual(await log.read(10, 3), []);
+    assert.deepEqual(await log.read(99, 3), []);
+  });
+
+  claim("a long log is read in pages without a gap", async (place) => {
+    await using log = await place.open();
+    for (let last = 0; last < 2_500; last += 500) {
+      await log.append(entries(last + 1, last + 500), last);
+    }
+    const seen: number[] = [];
+    for (
+      let page = await log.read(0, 700);
+      page.length > 0;
+      page = await log.read(seen.length, 700)
+    ) {
+      for (const { sequence } of page) seen.push(sequence);
+    }
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 2_500 }, (_, at) => at + 1),
+    );
+  });
+
+  claim("any text, any token and a large body survive", async (place) => {
+    const lease = {
+      taskId: taskId("t"),
+      holder: hardTexts.join(),
+      token: token(2n ** 64n - 1n),
+      ttlMs: 4_294_967_295_000,
+      acquiredAtMs: 0,
+      expiresAtMs: 4_294_967_295_000,
+    } as never;
+    const written: readonly Entry[] = [
+      ...hardTexts.map((text, at) => entryOf(at + 1, policyChanged(text), { actor: text })),
+      entryOf(hardTexts.length + 1, { type: "lease.acquired", lease }, { actor: "" }),
+      ...entries(hardTexts.length + 2, hardTexts.length + 2, { text: "x".repeat(3_000_000) }),
+    ];
+    await using log = await place.open();
+    await log.append(written, 0);
+    assert.deepEqual(await log.read(0, 100), written);
+    if (!log.isKept) return;
+    await log[Symbol.asyncDispose]();
+    await using again = await place.open();
+    assert.deepEqual(await again.read(0, 100), written);
+  });
+
+  claim("disposing twice is fine", async (place) => {
+    const log = await place.open();
+    await log.append(entries(1, 1), 0);
+    await log[Symbol.asyncDispose]();
+    await log[Symbol.asyncDispose]();
+  });
+
+  claim("a log that is kept is the same when it is opened again, and goes on", async (place) => {
+    {
+      await using log = await place.open();
+      if (!log.isKept) return;
+      await log.append(entries(1, 5), 0);
+      await log.append(entries(6, 7), 5);
+    }
+    {
+      await using log = await place.open();
+      assert.deepEqual(log.warnings, []);
+      assert.deepEqual([log.oldestSequence, log.lastSequence], [1, 7]);
+      assert.equal(log.lastAtMs, entries(7, 7)[0]?.atMs);
+      await assert.rejects(log.append(entries(6, 6), 5), { code: "conflict" });
+      await log.append(entries(8, 9), 7);
+    }
+    await using log = await place.open();
+    assert.deepEqual(await log.read(0, 100), entries(1, 9));
+  });
+
+  claim("a log that is kept keeps snapshots, and gives the newest", async (place) => {
+    {
+      await using log = await place.open();
+      if (!log.isKept) return;
+      await log.append(entries(1, 9), 0);
+      for (const sequence of [3, 5, 7]) {
+        await log.saveSnapshot({ sequence, sections: stateOf(`policy-${sequence}`) });
+      }
+      assert.deepEqual(await load(log), { sequence: 7, rows: rowsOf(stateOf("policy-7")) });
+    }
+    await using log = await place.open();
+    assert.deepEqual(await load(log), { sequence: 7, rows: rowsOf(stateOf("policy-7")) });
+    assert.deepEqual(log.warnings, []);
+  });
+
+  for (const text of hardTexts) {
+    claim(`a snapshot with ${JSON.stringify(text)} in it is intact`, async (place) => {
+      await using log = await place.open();
+      if (!log.isKept) return;
+      await log.append(entries(1, 3), 0);
+      const sections = stateOf(`policy ${text} changed`);
+      await log.saveSnapshot({ sequence: 3, sections });
+      assert.deepEqual(await load(log), { sequence: 3, rows: rowsOf(sections) });
+      assert.deepEqual(log.warnings, []);
+    });
+  }
+}
+
+function noRow(): void {
+  assert.fail("there is no snapshot");
+}
+
+type Sections = ReturnType<typeof capture>;
+
+/** A state with something in several sections. */
+function stateOf(text: string): Sections {
+  const loop = new BareLoop();
+  loop.accept(register(text));
+  loop.accept(createTask(text, { input: text }));
+  loop.accept(setPolicy(text, "deny", "a b c"));
+  return capture(loop.state);
+}
+
+async function load(log: Log): Promise<{ sequence: number; rows: readonly string[] }> {
+  const rows: string[] = [];
+  const add = (name: SectionName, row: string): void => {
+    rows.push(`${name} ${row}`);
+  };
+  const sequence = await log.loadSnapshot(add);
+  return { sequence, rows };
+}
+
+/** Printed by hand: what `printRow` makes of a row without big numbers. */
+function rowsOf(sections: Sections): readonly string[] {
+  return sections.flatMap(({ name, rows }) =>
+    rows.map((row) => {
+      const json = JSON.stringify(row, (_, value) =>
+        typeof value === "bigint" ? String(value) : value,
+      );
+      return `${name} ${json}`;
+    }),
+  );
+}

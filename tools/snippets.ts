@@ -1,0 +1,20 @@
+/**
+ * Puts the examples that CI runs into the README, between markers. `--check` fails if it is not so.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+
+const snippets = [{ name: "one-holder", path: "examples/one-holder/main.py", language: "python" }];
+
+const before = readFileSync("README.md", "utf8");
+let after = before;
+for (const { name, path, language } of snippets) {
+  const code = `\`\`\`${language}\n${readFileSync(path, "utf8")}\`\`\``;
+  const between = new RegExp(`(<!-- ${name}:begin -->\n)[^]*(<!-- ${name}:end -->)`);
+  after = after.replace(between, (_, begin, end) => `${begin}${code}\n${end}`);
+}
+if (after !== before && process.argv.includes("--check")) {
+  console.error("README.md is out of date; run npm run generate");
+  process.exitCode = 1;
+} else if (after !== before) {
+  writeFileSync("README.md", after);
+}
