@@ -1,0 +1,95 @@
+/**
+ * Builds and runs the load generator in `load/`. It is written in Go because a client in Node would
+ * be slower than the server it measures, and because etcd's own client is.
+ */
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { cacheDirectory, type Server } from "./servers.ts";
+
+const execute = promisify(execFile);
+
+const leaseFields = [
+  "cycles",
+  "cyclesPerSecond",
+  "cycleP50Ms",
+  "cycleP99Ms",
+  "cycleMaxMs",
+  "callP50Ms",
+  "callP99Ms",
+  "callMaxMs",
+  "generatorCpuSeconds",
+  "serverCpuSeconds",
+] as const;
+
+const watchFields = [
+  "deliveries",
+  "eventsPerSecond",
+  "deliveriesPerSecond",
+  "deliveryP50Ms",
+  "deliveryP99Ms",
+  "deliveryMaxMs",
+  "generatorCpuSeconds",
+  "serverCpuSeconds",
+] as const;
+
+/** A cycle is one acquire and one release, each a call. */
+export type LeaseLoad = Readonly<Record<(typeof leaseFields)[number], number>>;
+
+/** A delivery is one event decoded at one watcher, timed from sending the call that caused it. */
+export type WatchLoad = Readonly<Record<(typeof watchFields)[number], number>>;
+
+export type LoadOptions = {
+  readonly callers: number;
+  readonly seconds: number;
+  readonly warmUpSeconds: number;
+};
+
+/** Each call rejects if the server gave one wrong answer. */
+export interface Load {
+  leases(server: Server, options: LoadOptions): Promise<LeaseLoad>;
+  watch(server: Server, options: LoadOptions & { readonly watchers: number }): Promise<WatchLoad>;
+}
+
+/** Needs `go` on the path. What is built and unchanged is not built again. */
+export async function buildLoad(): Promise<Load> {
+  const program = join(cacheDirectory, "load");
+  const sources = fileURLToPath(new URL("load/", import.meta.url));
+  await execute("go", ["build", "-o", program, "."], { cwd: sources });
+  return {
+    leases: async (server, options) => {
+      const target = `--target=${server.name.toLowerCase()}`;
+      const args = ["leases", target, ...common(server, options)];
+      return readNumbers((await execute(program, args)).stdout, leaseFields);
+    },
+    watch: async (server, options) => {
+      const args = ["watch", `--watchers=${options.watchers}`, ...common(server, options)];
+      return readNumbers((await execute(program, args)).stdout, watchFields);
+    },
+  };
+}
+
+function common(server: Server, { callers, seconds, warmUpSeconds }: LoadOptions): string[] {
+  return [
+    `--addr=${server.addr}`,
+    `--server-pid=${server.pid}`,
+    `--callers=${callers}`,
+    `--seconds=${seconds}`,
+    `--warmup=${warmUpSeconds}`,
+  ];
+}
+
+function readNumbers<Field extends string>(
+  line: string,
+  fields: readonly Field[],
+): Readonly<Record<Field, number>> {
+  const read = new Map(Object.entries(JSON.parse(line)));
+  const numbers = fields.map((field) => {
+    const value = read.get(field);
+    if (typeof value !== "number") throw new Error(`the load generator gave no ${field}: ${line}`);
+    return [field, value] as const;
+  });
+  // What was just checked, field by field, is what the type says.
+  return Object.fromEntries(numbers) as Record<Field, number>;
+}

@@ -1,0 +1,1 @@
+export { type FindQuery, FindView } from "./find.ts";

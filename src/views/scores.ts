@@ -1,0 +1,34 @@
+/** How alike each document is to a query. Only those that are alike at all are listed. */
+export class Scores {
+  #values = new Float64Array(0);
+  #alike = new Uint32Array(0);
+  #count = 0;
+
+  /** Makes room for documents with smaller numbers than this. */
+  reserve(documents: number): void {
+    this.#values = new Float64Array(documents);
+    this.#alike = new Uint32Array(documents);
+    this.#count = 0;
+  }
+
+  /** More than nothing. */
+  add(document: number, score: number): void {
+    const known = this.#values[document] ?? 0;
+    if (known === 0) this.#alike[this.#count++] = document;
+    this.#values[document] = known + score;
+  }
+
+  of(document: number): number {
+    return this.#values[document] ?? 0;
+  }
+
+  /** In the order in which they were first seen. */
+  get alike(): Uint32Array {
+    return this.#alike.subarray(0, this.#count);
+  }
+
+  clear(): void {
+    for (const document of this.alike) this.#values[document] = 0;
+    this.#count = 0;
+  }
+}
