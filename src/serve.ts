@@ -84,7 +84,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
     },
     metrics,
     isReady: () => !stopping.signal.aborted,
-    isAnyHostAllowed: options.isAnyHostAllowed,
+    ...(options.isAnyHostAllowed ? { hosts: "any" } : {}),
     onFault: (fault, path) => warn(`${path} failed`, fault),
   });
   if (http) opened.use(http);

@@ -62,7 +62,6 @@ export const topics: Readonly<Record<EventType, string>> = {
 
 /** The body of an event as JSON, without its type. */
 export function printEvent(event: Event): string {
-  const { type: _, ...body } = event;
   switch (event.type) {
     case "lease.acquired":
     case "lease.renewed":
@@ -70,29 +69,33 @@ export function printEvent(event: Event): string {
     case "lease.expired":
       return JSON.stringify({ lease: { ...event.lease, token: String(event.lease.token) } });
     case "leader.changed":
-      return JSON.stringify({ ...body, term: String(event.term) });
+      return JSON.stringify({ ...event, type: undefined, term: String(event.term) });
     case "plane.opened":
-      return JSON.stringify({ ...body, lastToken: String(event.lastToken) });
+      return JSON.stringify({ ...event, type: undefined, lastToken: String(event.lastToken) });
     default:
-      return JSON.stringify(body);
+      return JSON.stringify({ ...event, type: undefined });
   }
 }
 
 /** The opposite of `printEvent`. The log has checked that the body is what was once printed. */
 export function parseEvent(type: EventType, json: string): Event {
-  const body = JSON.parse(json);
+  const event = JSON.parse(json);
+  event.type = type;
   switch (type) {
     case "lease.acquired":
     case "lease.renewed":
     case "lease.released":
     case "lease.expired":
-      return { type, lease: { ...body.lease, token: token(BigInt(body.lease.token)) } };
+      event.lease.token = token(BigInt(event.lease.token));
+      return event;
     case "leader.changed":
-      return { ...body, type, term: term(BigInt(body.term)) };
+      event.term = term(BigInt(event.term));
+      return event;
     case "plane.opened":
-      return { ...body, type, lastToken: token(BigInt(body.lastToken)) };
+      event.lastToken = token(BigInt(event.lastToken));
+      return event;
     default:
-      return { ...body, type };
+      return event;
   }
 }
 

@@ -190,7 +190,7 @@ function complete(tasks: Tasks, command: CompleteTask, nowMs: number): Decision<
   const before = tasks.byId.get(taskId);
   // A repeated completion is a lost reply, not a mistake.
   const isRepeat = before?.state === "completed" && before.claimant === agentId;
-  if (isRepeat && tasks.outputs.get(taskId) === output) return accept();
+  if (isRepeat && (tasks.outputs.get(taskId) ?? "") === output) return accept();
   const mine = requireClaim(before, command);
   if (mine.refusal) return mine;
   if (tasks.bytes + output.length > limits.taskBytesMax) return tooManyBytes();

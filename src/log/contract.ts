@@ -17,6 +17,8 @@ export interface Place extends AsyncDisposable {
   open(): Promise<Log>;
 }
 
+const never = new AbortController().signal;
+
 /** Texts that have been the end of many a format. */
 const hardTexts = ["\0", "\n", "\r", "\u2028", "\u2029", "𝄞", '"\\', "'; drop table entries; --"];
 
@@ -182,7 +184,7 @@ export function logContract(engine: string, makePlace: () => Promise<Place>): vo
       if (!log.isKept) return;
       await log.append(entries(1, 9), 0);
       for (const sequence of [3, 5, 7]) {
-        await log.saveSnapshot({ sequence, sections: stateOf(`policy-${sequence}`) });
+        await log.saveSnapshot({ sequence, sections: stateOf(`policy-${sequence}`) }, never);
       }
       assert.deepEqual(await load(log), { sequence: 7, rows: rowsOf(stateOf("policy-7")) });
     }
@@ -191,13 +193,31 @@ export function logContract(engine: string, makePlace: () => Promise<Place>): vo
     assert.deepEqual(log.warnings, []);
   });
 
+  claim("a snapshot that is given up leaves those that were kept", async (place) => {
+    await using log = await place.open();
+    if (!log.isKept) return;
+    await log.append(entries(1, 9), 0);
+    for (const sequence of [3, 5]) {
+      await log.saveSnapshot({ sequence, sections: stateOf(`policy-${sequence}`) }, never);
+    }
+    const reason = new Error("the plane closes");
+    const sections = stateOf("policy-9");
+    await assert.rejects(
+      log.saveSnapshot({ sequence: 9, sections }, AbortSignal.abort(reason)),
+      reason,
+    );
+    assert.deepEqual(await load(log), { sequence: 5, rows: rowsOf(stateOf("policy-5")) });
+    await log.saveSnapshot({ sequence: 9, sections }, never);
+    assert.deepEqual(await load(log), { sequence: 9, rows: rowsOf(sections) });
+  });
+
   for (const text of hardTexts) {
     claim(`a snapshot with ${JSON.stringify(text)} in it is intact`, async (place) => {
       await using log = await place.open();
       if (!log.isKept) return;
       await log.append(entries(1, 3), 0);
       const sections = stateOf(`policy ${text} changed`);
-      await log.saveSnapshot({ sequence: 3, sections });
+      await log.saveSnapshot({ sequence: 3, sections }, never);
       assert.deepEqual(await load(log), { sequence: 3, rows: rowsOf(sections) });
       assert.deepEqual(log.warnings, []);
     });

@@ -22,11 +22,17 @@ export interface Log extends AsyncDisposable {
    */
   append(entries: readonly Entry[], expectedSequence: number): Promise<void>;
 
-  /** Up to `limit` entries after a sequence, verified. Rejects with `damaged`, naming the entry. */
+  /**
+   * Up to `limit` entries after a sequence, fewer where they are large, but at least one if there is
+   * one. Verified; rejects with `damaged`, naming the entry.
+   */
   read(afterSequence: number, limit: number): Promise<readonly Entry[]>;
 
-  /** Replaces the older of the two kept snapshots, without holding the loop for long. */
-  saveSnapshot(snapshot: Snapshot): Promise<void>;
+  /**
+   * Replaces the older of the two kept snapshots, without holding the loop for long. Rejects with the
+   * signal's reason when it aborts, and leaves the kept ones as they were.
+   */
+  saveSnapshot(snapshot: Snapshot, signal?: AbortSignal): Promise<void>;
 
   /** Hands the rows of the newest intact snapshot to `onRow`; answers its sequence, 0 if none. */
   loadSnapshot(onRow: (name: SectionName, row: string) => void): Promise<number>;

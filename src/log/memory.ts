@@ -42,7 +42,14 @@ export class MemoryLog implements Log {
   async read(afterSequence: number, limit: number): Promise<readonly Entry[]> {
     const from = Math.max(afterSequence + 1, this.oldestSequence);
     const start = this.#entries.length - (this.#lastSequence - from + 1);
-    return this.#entries.slice(start, start + limit);
+    const entries: Entry[] = [];
+    let bytes = 0;
+    for (const entry of this.#entries.slice(start, start + limit)) {
+      entries.push(entry);
+      bytes += entry.body.length;
+      if (bytes > limits.readBytesMax) break;
+    }
+    return entries;
   }
 
   /** Nothing to save: what this log forgets, the state still has, and both end together. */

@@ -7,7 +7,6 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { setImmediate as turn } from "node:timers/promises";
 import { printRow, type SectionName } from "../core/index.ts";
 import { limits } from "./limits.ts";
@@ -23,10 +22,11 @@ export class SnapshotFiles {
     this.#directory = directory;
   }
 
-  async save({ sequence, sections }: Snapshot): Promise<void> {
+  async save({ sequence, sections }: Snapshot, signal?: AbortSignal): Promise<void> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     const path = join(this.#directory, `${sequence}${suffix}`);
-    const unfinished = `${path}.new`;
+    // One name for all: what a crash leaves behind is overwritten by the next.
+    const unfinished = join(this.#directory, "unfinished");
     const checksum = createHash("sha256");
     {
       await using file = await open(unfinished, "w", 0o600);
@@ -45,6 +45,7 @@ export class SnapshotFiles {
           }
           await write(lines);
           await turn();
+          signal?.throwIfAborted();
         }
       }
       await file.write(`end ${checksum.digest("hex")}\n`);
@@ -90,9 +91,15 @@ export class SnapshotFiles {
     return false;
   }
 
-  #lines(sequence: number): AsyncIterable<string> {
-    const input = createReadStream(join(this.#directory, `${sequence}${suffix}`));
-    return createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+  /** Cut at line feeds and nowhere else: JSON may hold other characters that end a line for people. */
+  async *#lines(sequence: number): AsyncGenerator<string> {
+    const path = join(this.#directory, `${sequence}${suffix}`);
+    let rest = "";
+    for await (const chunk of createReadStream(path, "utf8")) {
+      const lines = (rest + chunk).split("\n");
+      rest = lines.pop() ?? "";
+      yield* lines;
+    }
   }
 
   async #syncDirectory(): Promise<void> {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { isIntact, noChecksum, type Sealed } from "./entry.ts";
 import { LogError } from "./log.ts";
+import { columns, toSealed } from "./rows.ts";
 import { SnapshotFiles } from "./snapshot-files.ts";
 
 export type Verdict = {
@@ -34,8 +35,12 @@ export async function verifyLog(
     let before: Sealed | undefined;
     let first = 0;
     let done = 0;
-    for (const row of database.prepare("select * from entries order by sequence").iterate()) {
-      const entry = row as Sealed;
+    const select = database.prepare(`select ${columns} from entries order by sequence`);
+    select.setReturnArrays(true);
+    // A number that is too large for us would end the reading; as a bigint it only fails its checksum.
+    select.setReadBigInts(true);
+    for (const row of select.iterate()) {
+      const entry = toSealed((row as unknown as unknown[]).map(withoutBigInt));
       first ||= entry.sequence;
       if (before && entry.sequence !== before.sequence + 1) {
         complain(`entries ${before.sequence + 1} to ${entry.sequence - 1} are missing`);
@@ -64,4 +69,8 @@ export async function verifyLog(
   } finally {
     database.close();
   }
+}
+
+function withoutBigInt(value: unknown): unknown {
+  return typeof value === "bigint" ? Number(value) : value;
 }

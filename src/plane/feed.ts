@@ -25,9 +25,10 @@ export type WatchOptions = {
 
 export class Feed {
   readonly #log: Log;
+  readonly #watches = new Set<Watch>();
+  /** Those that have caught up. */
   readonly #live = new Set<Watch>();
   #lastSequence: number;
-  #watchers = 0;
   #isClosed = false;
 
   constructor(log: Log) {
@@ -37,7 +38,7 @@ export class Feed {
 
   /** How many watch. */
   get watchers(): number {
-    return this.#watchers;
+    return this.#watches.size;
   }
 
   /** The last entry that may be shown. */
@@ -45,19 +46,24 @@ export class Feed {
     return this.#lastSequence;
   }
 
-  watch({ afterSequence, wants = () => true }: WatchOptions = {}): Watch {
-    this.#watchers += 1;
+  /** `newestSequence` is the last one decided: who asks for more than that has another log in mind. */
+  watch(options: WatchOptions & { readonly newestSequence?: number } = {}): Watch {
+    const { afterSequence = this.#lastSequence, wants = () => true } = options;
+    const { newestSequence = Number.POSITIVE_INFINITY } = options;
     const watch = new Watch({
-      afterSequence: afterSequence ?? this.#lastSequence,
+      afterSequence,
       wants,
       catchUp: () => this.#catchUp(watch),
       onEnd: () => {
-        this.#watchers -= 1;
+        this.#watches.delete(watch);
         this.#live.delete(watch);
       },
     });
+    this.#watches.add(watch);
+    const { oldestSequence } = this.#log;
     if (this.#isClosed) watch.end({ code: "unavailable" });
-    else if (watch.afterSequence >= this.#lastSequence) this.#live.add(watch);
+    else if (afterSequence > newestSequence) watch.end({ code: "out_of_range", oldestSequence });
+    else if (afterSequence >= this.#lastSequence) this.#live.add(watch);
     return watch;
   }
 
@@ -71,7 +77,7 @@ export class Feed {
 
   close(): void {
     this.#isClosed = true;
-    for (const watch of this.#live) watch.end({ code: "unavailable" });
+    for (const watch of this.#watches) watch.end({ code: "unavailable" });
   }
 
   /** Reads on for a watch that is behind; joins it to the live ones when it has caught up. */
@@ -83,9 +89,9 @@ export class Feed {
       return;
     }
     const entries = await this.#log.read(watch.afterSequence, limits.historyEntries);
-    watch.offer(entries.filter((entry) => entry.sequence <= this.#lastSequence));
-    if (this.#isClosed) watch.end({ code: "unavailable" });
-    else if (watch.afterSequence >= this.#lastSequence) this.#live.add(watch);
+    watch.give(entries.filter((entry) => entry.sequence <= this.#lastSequence));
+    const hasCaughtUp = watch.afterSequence >= this.#lastSequence;
+    if (hasCaughtUp && this.#watches.has(watch)) this.#live.add(watch);
   }
 }
 
@@ -138,7 +144,20 @@ export class Watch {
     return { entries };
   }
 
+  /** What was just committed. Who had taken all that came before is not slow, however much it is. */
   offer(entries: readonly Entry[]): void {
+    const isBehind = this.#waiting.length > 0;
+    this.give(entries);
+    const { watcherEntriesMax, watcherBytesMax } = limits;
+    const isFull = this.#waiting.length > watcherEntriesMax || this.#bytes > watcherBytesMax;
+    if (isBehind && isFull) {
+      this.#waiting = [];
+      this.end({ code: "lagged", resumeAfterSequence: this.#deliveredSequence });
+    }
+  }
+
+  /** What it asked for: history comes in pieces that the log has bounded. */
+  give(entries: readonly Entry[]): void {
     if (this.#end) return;
     for (const entry of entries) {
       if (entry.sequence <= this.#afterSequence) continue;
@@ -146,11 +165,6 @@ export class Watch {
       if (!this.#parts.wants(entry)) continue;
       this.#waiting.push(entry);
       this.#bytes += entry.body.length;
-    }
-    const { watcherEntriesMax, watcherBytesMax } = limits;
-    if (this.#waiting.length > watcherEntriesMax || this.#bytes > watcherBytesMax) {
-      this.#waiting = [];
-      this.end({ code: "lagged", resumeAfterSequence: this.#deliveredSequence });
     }
     if (this.#waiting.length > 0) this.#stir();
   }

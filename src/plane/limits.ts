@@ -9,7 +9,7 @@ export const limits = {
   /** How much history is read at a time for who resumes. */
   historyEntries: 1_000,
   /** How much is read at a time when the log is opened. */
-  recoveryEntries: 10_000,
+  recoveryEntries: 1_000,
   /** A snapshot is made after so many entries: it bounds the time that opening takes. */
   snapshotEntries: 100_000,
   /** Commands that wait for something to happen, over all callers. */

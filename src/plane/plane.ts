@@ -111,7 +111,8 @@ export class Plane {
       onFailure: options.onSnapshotFailure,
     });
     const clockMs = options.clock.nowMs();
-    this.#aheadMs = Math.max(0, options.log.lastAtMs - clockMs);
+    // One more than the last entry: what was heard then was heard before the plane began to listen.
+    this.#aheadMs = Math.max(0, options.log.lastAtMs + 1 - clockMs);
     this.#nowMs = clockMs + this.#aheadMs;
   }
 
@@ -144,6 +145,7 @@ export class Plane {
     { signal }: { readonly signal: AbortSignal },
   ): Promise<Outcome<Value>> {
     if (this.#isClosed) return Promise.resolve({ refusal: shuttingDown });
+    if (signal.aborted) return Promise.reject(signal.reason);
     this.#catchUp();
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<Value>>();
     const ask = (): boolean => {
@@ -151,19 +153,21 @@ export class Plane {
       if (decision.refusal?.code === "no_task") return false;
       const outcome = decision.refusal ? decision : { value: look(this.#state, decision.events) };
       resolve(this.#whenDurable(outcome));
+      signal.removeEventListener("abort", giveUp);
       return true;
+    };
+    const waiting = { command, ask, refuse: (refusal: Refusal) => resolve({ refusal }) };
+    const giveUp = (): void => {
+      this.#waitingRoom.delete(waiting);
+      reject(signal.reason);
     };
     if (ask()) return promise;
     if (this.#waitingRoom.size >= limits.waitingMax) {
       const message = `${limits.waitingMax} claims are waiting already`;
       return Promise.resolve({ refusal: { code: "limit_reached", message } });
     }
-    const waiting = { command, ask, refuse: (refusal: Refusal) => resolve({ refusal }) };
     this.#waitingRoom.add(waiting);
-    signal.addEventListener("abort", () => {
-      this.#waitingRoom.delete(waiting);
-      reject(signal.reason);
-    });
+    signal.addEventListener("abort", giveUp);
     return promise;
   }
 
@@ -174,8 +178,8 @@ export class Plane {
   }
 
   /** Entries in their order, from any sequence on. */
-  watch(options?: WatchOptions): Watch {
-    return this.#feed.watch(options);
+  watch(options: WatchOptions = {}): Watch {
+    return this.#feed.watch({ ...options, newestSequence: this.#lastSequence });
   }
 
   /** The last entry that was decided. It may not be durable yet. */
@@ -194,7 +198,7 @@ export class Plane {
 
   /** When something falls due next. */
   nextDueAtMs(): number {
-    return nextDueAtMs(this.#state) - this.#aheadMs;
+    return this.#isClosed ? Number.POSITIVE_INFINITY : nextDueAtMs(this.#state) - this.#aheadMs;
   }
 
   /** Ends what is overdue. Called by the one timer. */
@@ -202,7 +206,7 @@ export class Plane {
     if (!this.#isClosed) this.#catchUp();
   }
 
-  /** Resolves when everything decided so far is durable. */
+  /** Resolves when everything decided so far is durable; rejects if it never will be. */
   async settled(): Promise<void> {
     await this.#committing;
   }
@@ -212,9 +216,10 @@ export class Plane {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#waitingRoom.close(shuttingDown);
-    await this.settled();
+    // What went wrong with the log was told when it did.
+    await this.settled().catch(() => {});
     this.#feed.close();
-    await this.#snapshots.settled();
+    await this.#snapshots.close();
   }
 
   /** Brings time up to date, and ends what is overdue, one thing at a time: each sees the last one's end. */
@@ -272,14 +277,13 @@ export class Plane {
   /** All that is decided before the turn ends shares one append. */
   #scheduleCommit(): void {
     if (this.#committing !== undefined) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#committing = promise;
     const { afterTurn = setImmediate } = this.#options;
     afterTurn(() => {
-      this.#commit()
-        .catch((fault: unknown) => this.#stop(fault))
-        .finally(resolve);
+      this.#commit().then(resolve, reject);
     });
+    promise.catch((fault: unknown) => this.#stop(fault));
   }
 
   async #commit(): Promise<void> {

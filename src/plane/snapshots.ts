@@ -14,6 +14,7 @@ export class Snapshots {
   readonly #parts: Parts;
   #lastSequence: number;
   #saving: Promise<void> | undefined;
+  readonly #stopping = new AbortController();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -26,15 +27,20 @@ export class Snapshots {
     const isDue = sequence - this.#lastSequence >= limits.snapshotEntries;
     if (!isDue || this.#saving !== undefined || !log.isKept) return;
     this.#lastSequence = sequence;
+    const { signal } = this.#stopping;
     this.#saving = log
-      .saveSnapshot({ sequence, sections: capture(state) })
-      .catch((cause: unknown) => onFailure?.(cause))
+      .saveSnapshot({ sequence, sections: capture(state) }, signal)
+      .catch((cause: unknown) => {
+        if (!signal.aborted) onFailure?.(cause);
+      })
       .finally(() => {
         this.#saving = undefined;
       });
   }
 
-  async settled(): Promise<void> {
+  /** Gives up the one being written: the log has everything that is in it. */
+  async close(): Promise<void> {
+    this.#stopping.abort();
     await this.#saving;
   }
 }

@@ -15,25 +15,36 @@ export class ManualClock implements Clock {
     return this.#nowMs;
   }
 
-  until(atMs: number, signal: AbortSignal): Promise<void> {
-    if (atMs <= this.#nowMs) return Promise.resolve();
+  /** How many wait for a later time. */
+  get sleepers(): number {
+    return this.#sleepers.size;
+  }
+
+  async until(atMs: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (atMs <= this.#nowMs) {
+      // A timer of no time at all still lets others go first: whoever spins must not stop the test.
+      await new Promise(setImmediate);
+      return;
+    }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const sleeper = { atMs, wake: resolve };
+    const abort = (): void => reject(signal.reason);
     this.#sleepers.add(sleeper);
-    signal.addEventListener("abort", () => {
+    signal.addEventListener("abort", abort);
+    try {
+      await promise;
+    } finally {
       this.#sleepers.delete(sleeper);
-      reject(signal.reason);
-    });
-    return promise;
+      signal.removeEventListener("abort", abort);
+    }
   }
 
   /** Moves time in one leap, as it looks to a process that was suspended. */
   leap(ms: number): void {
     this.#nowMs += ms;
     for (const sleeper of this.#sleepers) {
-      if (sleeper.atMs > this.#nowMs) continue;
-      this.#sleepers.delete(sleeper);
-      sleeper.wake();
+      if (sleeper.atMs <= this.#nowMs) sleeper.wake();
     }
   }
 

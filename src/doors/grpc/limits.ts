@@ -12,6 +12,8 @@ export const limits = {
   windowBytes: 1_048_576,
   /** A connection that has not spoken HTTP/2 by then is closed. */
   prefaceMs: 10_000,
+  /** How long a connection may be silent before TCP asks whether anyone is there. */
+  keepAliveMs: 60_000,
   /** Resets of streams: this many at once, then so many a second. Cancelling a watch is one. */
   streamResetBurst: 10_000,
   streamResetRate: 1_000,

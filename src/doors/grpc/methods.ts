@@ -85,8 +85,11 @@ function registryMethods(plane: Plane, find: Find): Method<Connection>[] {
     unary(fullName, methods.find, async (request) => {
       const question = decode.decodeFind(request);
       if (question.refusal) return question;
+      // What was found is durable; the state may know already that one of them is gone.
       const agents = await plane.read((state) =>
-        find(question.value).flatMap((id) => agentInfo(state, id) ?? []),
+        find(question.value)
+          .filter((id) => state.registry.agents.get(id)?.liveness === "alive")
+          .flatMap((id) => agentInfo(state, id) ?? []),
       );
       return { value: { agents } };
     }),

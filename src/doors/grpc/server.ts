@@ -83,11 +83,13 @@ export class GrpcServer<Connection> implements AsyncDisposable {
     return this.#listening.places;
   }
 
-  /** Takes no more connections, ends every call with UNAVAILABLE, and waits for those being answered. */
+  /** Takes no more connections, ends the calls that wait, and lets the others be answered. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosing = true;
     for (const server of this.#listening.servers) server.close();
-    for (const call of this.#calls) call.end("UNAVAILABLE", "the daemon is shutting down");
+    for (const call of this.#calls) {
+      if (call.isWaiting) call.end("UNAVAILABLE", "the daemon is shutting down");
+    }
     for (const session of this.#connections.keys()) session.close();
     const giveUpAtMs = performance.now() + limits.closingMs;
     while (this.#connections.size > 0 && performance.now() < giveUpAtMs) {
@@ -108,6 +110,8 @@ export class GrpcServer<Connection> implements AsyncDisposable {
       },
     });
     server.maxConnections = limits.connectionsMax;
+    // A peer that vanished without a word is noticed in the end, and its claims and watches forgotten.
+    server.on("connection", (socket) => socket.setKeepAlive(true, limits.keepAliveMs));
     server.on("session", (session) => this.#greet(session));
     server.on("stream", (stream: ServerHttp2Stream, headers) => this.#begin(stream, headers));
     // A connection that ends in the middle, or never spoke HTTP/2 (a port probe), is ordinary.
@@ -215,7 +219,12 @@ export class ServerCall<Connection> {
     return this.#isOver || this.#stream.destroyed;
   }
 
-  /** Aborts when the call is over. Made only for who asks: most calls never wait. */
+  /** Whether something may go on for as long as the caller likes: a watch, a claim. */
+  get isWaiting(): boolean {
+    return this.#controller !== undefined;
+  }
+
+  /** Aborts when the call is over. Made only for who waits: most calls never do. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.isOver) this.#controller.abort();

@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { BareLoop } from "../testing/bare-loop.ts";
+import {
+  acquire,
+  campaign,
+  card,
+  claim,
+  complete,
+  createTask,
+  deletePolicy,
+  deregister,
+  fail,
+  heartbeat,
+  register,
+  release,
+  renew,
+  resign,
+  setPolicy,
+} from "../testing/commands.ts";
+import {
+  type Event,
+  type EventType,
+  isEventType,
+  parseEvent,
+  printEvent,
+  topics,
+} from "./events.ts";
+import { agentId, token } from "./ids.ts";
+
+const everyType = Object.keys(topics).filter(isEventType);
+
+/** What AgentKeeper's own watchers of `agent.`, `lease.` and `leader.` may see, and all they may see. */
+const known: readonly string[] = [
+  "agent.registered",
+  "agent.unreachable",
+  "agent.died",
+  "lease.acquired",
+  "lease.renewed",
+  "lease.expired",
+  "lease.released",
+  "leader.changed",
+];
+
+test("every kind of event happens in the story below", () => {
+  const told = new Set(story().map((event) => event.type));
+  assert.deepEqual(
+    everyType.filter((type) => !told.has(type)),
+    [],
+  );
+});
+
+for (const type of everyType) {
+  test(`${type} reads back as it was written`, () => {
+    const events = story().filter((event) => event.type === type);
+    assert(events.length > 0);
+    for (const event of events) assert.deepEqual(readBack(event), event);
+  });
+}
+
+test("any text survives in every place where a caller may put one", () => {
+  const text = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.constantFrom("__proto__", "\u2028\u2029", "\ud800", "\0", "\r\n", '"\\', "constructor"),
+  );
+  const pairs = fc.array(fc.tuple(text, text));
+  fc.assert(
+    fc.property(text, fc.array(text), pairs, (words, list, metadata) => {
+      const loop = new BareLoop();
+      const named = { ...card(words, list), description: words, version: words, metadata };
+      const capabilities = [{ name: words, description: words }];
+      const ada = { ...register("ada"), card: { ...named, capabilities } };
+      loop.accept(ada);
+      loop.accept({ ...setPolicy(words, "deny", "a b c") });
+      loop.accept(acquire(words, "ada"));
+      loop.accept(campaign(words, "ada"));
+      loop.accept({ ...createTask(words, { input: words }), taskType: words });
+      loop.accept(claim("ada"));
+      loop.accept(fail(words, "ada", words));
+      for (const event of loop.events) assert.deepEqual(readBack(event), event);
+    }),
+  );
+});
+
+test("tokens and terms beyond 2^53 survive as decimal text", () => {
+  const event: Event = {
+    type: "plane.opened",
+    lastToken: token(2n ** 64n - 1n),
+    lastBusSequence: Number.MAX_SAFE_INTEGER,
+    atMs: 8_640_000_000_000_000,
+  };
+  assert.match(printEvent(event), /"lastToken":"18446744073709551615"/);
+  assert.deepEqual(readBack(event), event);
+});
+
+test("a body does not repeat its type, and is one line", () => {
+  for (const event of story()) {
+    const body = printEvent(event);
+    assert(!body.includes("\n"), body);
+    assert(!Object.hasOwn(JSON.parse(body), "type"), body);
+  }
+});
+
+test("no name that is not an event's is taken for one", () => {
+  for (const name of ["", "agent", "agent.registered ", "__proto__", "constructor", "toString"]) {
+    assert.equal(isEventType(name), false, name);
+  }
+});
+
+test("watchers of the known words see the eight known topics and no others", () => {
+  const published = Object.values(topics).filter((topic) => topic !== "");
+  const seen = published.filter((topic) => /^(agent|lease|leader)\./.test(topic));
+  assert.deepEqual(seen.sort(), [...known].sort());
+  const others = published.filter((topic) => !known.includes(topic));
+  for (const topic of others) assert.match(topic, /^(task|ext)\./);
+  assert.equal(new Set(published).size, published.length, "no two events share a topic");
+});
+
+function readBack(event: Event): Event {
+  return parseEvent(event.type, printEvent(event));
+}
+
+/** A day in which everything happens. */
+function story(): readonly Event[] {
+  const loop = new BareLoop();
+  loop.decide({ type: "plane.open", wallMicros: 1_700_000_000_000_000, isKept: true });
+  const metadata = [["__proto__", "x"]] as const;
+  const capabilities = [{ name: "fetch", description: "fetches" }];
+  const described = { ...card("ada", ["sql"]), metadata, capabilities };
+  loop.accept({ ...register("ada", { ttlMs: 1_000 }), card: described });
+  loop.accept(register("bob", { ttlMs: 400_000 }));
+  loop.accept(acquire("long", "bob"));
+  loop.accept(acquire("short", "bob", 500));
+  loop.accept(setPolicy("p", "deny", "a b c"));
+  loop.accept(deletePolicy("p"));
+  loop.accept(campaign("g", "ada"));
+  loop.accept(createTask("t", { input: "aW4=", maxRetries: 1, claimMs: 100 }));
+  loop.accept(createTask("u", { maxRetries: 0, claimMs: 10_000 }));
+  loop.accept(claim("bob"));
+  loop.accept(claim("bob"));
+  loop.at(1_500);
+  loop.accept(heartbeat("ada"));
+  loop.accept(claim("bob"));
+  loop.accept(fail("t", "bob", "boom"));
+  loop.accept(fail("u", "bob", "boom"));
+  loop.accept(claim("bob"));
+  loop.accept(complete("t", "bob", "b3V0"));
+  loop.accept(renew("long", "bob", 1_700_000_000_000_001n));
+  loop.accept(release("long", "bob", 1_700_000_000_000_001n));
+  loop.accept(resign("g", "ada"));
+  loop.accept(deregister("ada"));
+  loop.decide({ type: "plane.resume" });
+  loop.at(86_400_000 + 2_000);
+  assert(!loop.state.registry.agents.has(agentId("ada")));
+  return loop.events;
+}
+
+/** Compiles only while the table of topics has every type of event and no other. */
+export const everyTypeHasATopic: Readonly<Record<EventType, string>> = topics;

@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { card, heartbeat, register } from "../testing/commands.ts";
+import { Crowd } from "../testing/crowd.ts";
+import { refuse } from "./decision.ts";
+import { type AgentId, agentId } from "./ids.ts";
+import { limits } from "./limits.ts";
+import {
+  type Agent,
+  decide,
+  die,
+  dueAtMs,
+  emptyRegistry,
+  evolve,
+  livingCount,
+  loseSight,
+  type OwnRegistry,
+  type RegistryEvent,
+} from "./registry.ts";
+
+const scraper = agentId("scraper");
+const alive: Agent = {
+  id: scraper,
+  card: card("scraper"),
+  ttlMs: 30_000,
+  registeredAtMs: 1_000,
+  liveness: "alive",
+};
+const unreachable: Agent = { ...alive, liveness: "unreachable" };
+const dead: Agent = { ...alive, liveness: "dead", diedAtMs: 90_000 };
+
+test("whoever registers is alive, and was heard of just then", () => {
+  const decision = decide(emptyRegistry(), register("scraper"), 1_000);
+  const registered = { type: "agent.registered", agent: alive, lastHeartbeatAtMs: 1_000 };
+  assert.deepEqual(decision, { events: [registered] });
+});
+
+test("two agents may bear one name", () => {
+  const registry = given(is("agent.registered", alive));
+  const twin = { ...register("scraper"), agentId: agentId("another") };
+  assert.equal(decide(registry, twin, 2_000).refusal, undefined);
+  evolve(registry, is("agent.registered", { ...alive, id: agentId("another") }));
+  assert.equal(livingCount(registry), 2);
+});
+
+test("a beat of an agent that is alive is no fact worth keeping", () => {
+  const registry = given(is("agent.registered", alive));
+  assert.deepEqual(decide(registry, heartbeat("scraper"), 20_000), { events: [] });
+});
+
+test("a beat of an unreachable agent makes it alive again", () => {
+  const registry = given(is("agent.registered", alive), is("agent.unreachable", unreachable));
+  const recovered = { type: "agent.recovered", agent: alive, lastHeartbeatAtMs: 40_000 };
+  assert.deepEqual(decide(registry, heartbeat("scraper"), 40_000), { events: [recovered] });
+});
+
+test("an unknown agent cannot beat, and a dead one is told that it is dead", () => {
+  assert.deepEqual(
+    decide(emptyRegistry(), heartbeat("scraper"), 0),
+    refuse("agent_not_found", "agent not found: scraper"),
+  );
+  assert.deepEqual(
+    decide(given(is("agent.died", dead)), heartbeat("scraper"), 100_000),
+    refuse("agent_dead", "agent is dead: scraper"),
+  );
+});
+
+test("an agent is missed half a second after its ttl, and dead after one more ttl", () => {
+  const registry = given(is("agent.registered", alive));
+  assert.equal(dueAtMs(registry, alive), 1_000 + 30_000 + 500);
+  evolve(registry, is("agent.unreachable", unreachable));
+  assert.equal(dueAtMs(registry, unreachable), 1_000 + 60_000 + 500);
+});
+
+test("a ttl of 2^32 - 1 seconds does not overflow", () => {
+  const patient: Agent = { ...alive, ttlMs: 4_294_967_295_000 };
+  const registry = given(is("agent.registered", patient));
+  assert.equal(dueAtMs(registry, patient), 1_000 + 4_294_967_295_000 + 500);
+  const lost: Agent = { ...patient, liveness: "unreachable" };
+  assert.equal(dueAtMs(registry, lost), 1_000 + 8_589_934_590_000 + 500);
+});
+
+test("a beat postpones what is due, without moving where the agent is filed", () => {
+  const registry = given(is("agent.registered", alive));
+  registry.heartbeats.set(scraper, 20_000);
+  assert.equal(dueAtMs(registry, alive), 20_000 + 30_500);
+  assert.deepEqual({ ...registry.due.first }.at, 1_000 + 30_500);
+});
+
+test("silence before the plane listened is no agent's fault", () => {
+  const registry = given(is("agent.registered", alive));
+  registry.listeningSinceMs = 500_000;
+  assert.equal(dueAtMs(registry, alive), 500_000 + 30_500);
+  assert.equal(dueAtMs(registry, unreachable), 500_000 + 150_000, "the grace is longer here");
+  const patient: Agent = { ...unreachable, ttlMs: 100_000 };
+  assert.equal(dueAtMs(registry, patient), 500_000 + 200_500, "two ttls are longer here");
+});
+
+test("an agent that was heard since the plane listens has had its grace", () => {
+  const registry = given(is("agent.registered", alive));
+  registry.listeningSinceMs = 500_000;
+  registry.heartbeats.set(scraper, 510_000);
+  assert.equal(dueAtMs(registry, unreachable), 510_000 + 60_500);
+});
+
+test("each event tells when the agent was last heard of", () => {
+  const registry = given(is("agent.registered", alive));
+  registry.heartbeats.set(scraper, 20_000);
+  assert.deepEqual(loseSight(registry, alive), {
+    type: "agent.unreachable",
+    agent: unreachable,
+    lastHeartbeatAtMs: 20_000,
+  });
+  assert.deepEqual(die(registry, unreachable, 90_000), [
+    { type: "agent.died", agent: dead, lastHeartbeatAtMs: 20_000 },
+  ]);
+});
+
+test("the dead do not count as living, and are forgotten after a day", () => {
+  const registry = given(is("agent.registered", alive), is("agent.died", dead));
+  assert.equal(livingCount(registry), 0);
+  assert.equal(registry.agents.get(scraper)?.liveness, "dead");
+  assert.equal(dueAtMs(registry, dead), 90_000 + 86_400_000);
+  evolve(registry, { type: "agent.forgotten", agentId: scraper });
+  assert.deepEqual(
+    [registry.agents.size, registry.dead.size, registry.heartbeats.size, registry.due.size],
+    [0, 0, 0, 0],
+  );
+});
+
+test("when too many have died, the one that died first is forgotten", () => {
+  const registry = emptyRegistry();
+  for (let index = 0; index < limits.deadAgentsMax; index++) {
+    evolve(registry, is("agent.died", { ...dead, id: agentId(`dead-${index}`) }));
+  }
+  const events = die(registry, alive, 90_000);
+  assert.deepEqual(events[1], { type: "agent.forgotten", agentId: agentId("dead-0") });
+  for (const event of events) evolve(registry, event);
+  assert.equal(registry.dead.size, limits.deadAgentsMax);
+  assert(registry.agents.has(scraper) && !registry.agents.has(agentId("dead-0")));
+});
+
+test("there is a bound on the living, and it is told", () => {
+  const full = { ...emptyRegistry(), agents: new Crowd<AgentId, Agent>(limits.agentsMax) };
+  assert.equal(decide(full, register("scraper"), 0).refusal?.code, "limit_reached");
+});
+
+function is(
+  type: "agent.registered" | "agent.unreachable" | "agent.recovered" | "agent.died",
+  agent: Agent,
+): RegistryEvent {
+  return { type, agent, lastHeartbeatAtMs: agent.registeredAtMs };
+}
+
+function given(...events: RegistryEvent[]): OwnRegistry {
+  const registry = emptyRegistry();
+  for (const event of events) evolve(registry, event);
+  return registry;
+}

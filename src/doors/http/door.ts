@@ -1,0 +1,270 @@
+/**
+ * HTTP, for browsers, Prometheus, load balancers and the command line. It shows and changes nothing:
+ * every route is a GET. Sizes are checked first, then who is speaking, then the rest is decoded.
+ */
+import { createServer, type Server, type ServerResponse } from "node:http";
+import { getRequestListener, type HttpBindings, RequestError } from "@hono/node-server";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
+import type { Plane } from "../../plane/index.ts";
+import { listen, type Place } from "../../transport/index.ts";
+import { decodeAfter, Hosts } from "./decode.ts";
+import { type About, encodeOverview } from "./encode.ts";
+import { errorBody, type HttpErrorCode, httpStatus } from "./errors.ts";
+import { EventStream, type EventStreamOptions } from "./event-stream.ts";
+import { limits } from "./limits.ts";
+import type { Metrics } from "./metrics.ts";
+import { loadPage, type Page } from "./page.ts";
+
+export type HttpDoorOptions = {
+  readonly places: readonly Place[];
+  readonly about: About;
+  readonly metrics: Metrics;
+  /** Whether a load balancer should send callers here. */
+  readonly isReady: () => boolean;
+  /** Names, without a port, by which we may be called besides those of this machine; or any. */
+  readonly hosts?: readonly string[] | "any";
+  /** We were wrong. The caller was told no more than that. */
+  readonly onFault: (fault: unknown, path: string) => void;
+};
+
+export interface HttpDoor extends AsyncDisposable {
+  /** Where it listens, with the ports it really has. */
+  readonly places: readonly Place[];
+}
+
+/** Rejects with `ListenError` (`address_in_use`, `cannot_listen`) if a place cannot be had. */
+export async function openHttpDoor(plane: Plane, options: HttpDoorOptions): Promise<HttpDoor> {
+  const page = await loadPage();
+  const streams = new EventStreams();
+  const app = makeApp({ plane, options, page, streams });
+  const servers: Server[] = [];
+  const { places } = await listen(() => {
+    const server = makeServer(app, options);
+    servers.push(server);
+    return server;
+  }, options.places);
+  return new OpenDoor({ places, servers, streams });
+}
+
+type Bindings = HttpBindings & { readonly isUnixSocket: boolean };
+type Env = { Bindings: Bindings };
+
+/** On every answer: nothing is kept, framed, guessed, or readable by a page from elsewhere. */
+const headers = {
+  "Cache-Control": "no-store",
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+} as const;
+
+function makeApp(parts: {
+  readonly plane: Plane;
+  readonly options: HttpDoorOptions;
+  readonly page: Page;
+  readonly streams: EventStreams;
+}): Hono<Env> {
+  const { plane, options, page, streams } = parts;
+  const { about, metrics } = options;
+  const app = new Hono<Env>();
+  app.use(guard(new Hosts(options.hosts ?? [])));
+
+  app.get("/healthz", (context) => context.text("ok"));
+
+  app.get("/readyz", (context) =>
+    options.isReady() ? context.text("ready") : context.text("shutting down", 503),
+  );
+
+  app.get("/metrics", async (context) => {
+    const text = await metrics.print(plane);
+    return context.body(text, 200, { "Content-Type": metrics.contentType });
+  });
+
+  app.get("/", (context) => {
+    context.header("Content-Security-Policy", page.contentSecurityPolicy);
+    return context.html(page.html);
+  });
+
+  app.get("/api/v1/overview", async (context) => {
+    const overview = await plane.read((state, nowMs) => {
+      const { lastSequence: sequence, watchers } = plane;
+      return encodeOverview(state, { about, nowMs, sequence, watchers });
+    });
+    return context.json(overview);
+  });
+
+  app.get("/api/v1/events", (context) => {
+    const after = decodeAfter(context.req.header("Last-Event-ID"), context.req.query("after"));
+    if (after.problem !== undefined) return refuse(context, "invalid_argument", after.problem);
+    if (streams.size >= limits.eventStreamsMax) {
+      context.header("Retry-After", "5");
+      const message = `${limits.eventStreamsMax} event streams are open already; close one`;
+      return refuse(context, "limit_reached", message);
+    }
+    const contentType = { "Content-Type": "text/event-stream; charset=utf-8" };
+    if (context.req.method === "HEAD") return context.body(null, 200, contentType);
+    const stream = streams.open(plane, {
+      planeId: about.planeId,
+      afterSequence: after.value,
+      onFault: (fault) => options.onFault(fault, context.req.path),
+    });
+    tie(stream, context.env.outgoing);
+    return context.body(stream.body, 200, contentType);
+  });
+
+  for (const path of app.routes.filter(({ method }) => method === "GET").map(({ path }) => path)) {
+    app.all(path, (context) => {
+      context.header("Allow", "GET, HEAD");
+      return refuse(context, "method_not_allowed", `${path} answers GET and HEAD only`);
+    });
+  }
+  app.notFound((context) => refuse(context, "not_found", "there is nothing here; try /"));
+  app.onError((fault, context) => {
+    options.onFault(fault, context.req.path);
+    return refuse(context, "internal", "something went wrong here; the daemon's log says what");
+  });
+  return app;
+}
+
+function guard(hosts: Hosts): MiddlewareHandler<Env> {
+  return async (context, next) => {
+    for (const [name, value] of Object.entries(headers)) context.header(name, value);
+    const { incoming, isUnixSocket } = context.env;
+    if ((incoming.url?.length ?? 0) > limits.urlLengthMax) {
+      const message = `an address may have ${limits.urlLengthMax} characters`;
+      return refuse(context, "url_too_long", message);
+    }
+    if (!isUnixSocket && !hosts.has(context.req.url)) {
+      return context.text("not served under this name; use localhost, or allow the name", 421);
+    }
+    const origin = context.req.header("Origin");
+    if (origin !== undefined && !hosts.hasOrigin(origin, context.req.url)) {
+      return refuse(context, "forbidden_origin", "pages from elsewhere may not call this door");
+    }
+    return await next();
+  };
+}
+
+function refuse(context: Context<Env>, code: HttpErrorCode, message: string): Response {
+  return context.json(errorBody(code, message), httpStatus[code]);
+}
+
+/** The stream ends with its connection, and the connection with a reader that takes nothing. */
+function tie(stream: EventStream, outgoing: ServerResponse): void {
+  outgoing.once("close", () => stream.end());
+  outgoing.setTimeout(limits.stalledMs, () => outgoing.destroy());
+  if (outgoing.destroyed) stream.end();
+}
+
+function makeServer(app: Hono<Env>, { onFault }: HttpDoorOptions): Server {
+  const server = createServer({
+    maxHeaderSize: limits.headerBytesMax,
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.keepAliveMs,
+  });
+  server.maxConnections = limits.connectionsMax;
+  const answer = getRequestListener(
+    (request, env) => {
+      const isUnixSocket = typeof server.address() === "string";
+      return app.fetch(request, { ...env, isUnixSocket });
+    },
+    // The globals of whoever embeds us stay as they are.
+    { overrideGlobalObjects: false, errorHandler: refuseMalformed },
+  );
+  server.on("request", (incoming, outgoing) => {
+    answer(incoming, outgoing).catch((fault: unknown) => {
+      onFault(fault, incoming.url ?? "");
+      outgoing.destroy();
+    });
+  });
+  return server;
+}
+
+/** A request whose address makes no sense does not reach the app. */
+function refuseMalformed(fault: unknown): Response {
+  if (!(fault instanceof RequestError)) throw fault;
+  const body = errorBody("invalid_argument", "the address or the Host header cannot be read");
+  return Response.json(body, { status: httpStatus.invalid_argument, headers });
+}
+
+/** The open streams of a door. */
+class EventStreams {
+  readonly #open = new Set<EventStream>();
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  open(plane: Plane, options: Omit<EventStreamOptions, "onEnd">): EventStream {
+    const stream = new EventStream(plane, { ...options, onEnd: () => this.#drop(stream) });
+    this.#open.add(stream);
+    this.#timer ??= setInterval(() => this.#comment(), limits.commentEveryMs);
+    if (this.#isClosed) stream.end();
+    return stream;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const stream of this.#open) stream.end();
+  }
+
+  #comment(): void {
+    for (const stream of this.#open) stream.comment();
+  }
+
+  #drop(stream: EventStream): void {
+    this.#open.delete(stream);
+    if (this.#open.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+class OpenDoor implements HttpDoor {
+  readonly places: readonly Place[];
+  readonly #servers: readonly Server[];
+  readonly #streams: EventStreams;
+  #closed: Promise<void> | undefined;
+
+  constructor(parts: {
+    readonly places: readonly Place[];
+    readonly servers: readonly Server[];
+    readonly streams: EventStreams;
+  }) {
+    this.places = parts.places;
+    this.#servers = parts.servers;
+    this.#streams = parts.streams;
+  }
+
+  /** Takes no more connections, ends event streams, and cuts off what is not answered soon. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let left = this.#servers.length;
+    for (const server of this.#servers) {
+      server.close(() => {
+        left -= 1;
+        if (left === 0) resolve();
+      });
+    }
+    this.#streams.close();
+    // Connections are kept open for a next request; those that have answered their last are let go.
+    const letGo = setInterval(() => {
+      for (const server of this.#servers) server.closeIdleConnections();
+    }, 10);
+    const cutOff = setTimeout(() => {
+      for (const server of this.#servers) server.closeAllConnections();
+    }, limits.closingMs);
+    await promise;
+    clearInterval(letGo);
+    clearTimeout(cutOff);
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * One caller's stream of entries, as server-sent events. It is read, never pushed: the next text is
+ * made when the connection has taken the last, and until then entries wait in the bounded queue of the
+ * watch. A reader that lags so far that the queue overflows is ended; it comes back and resumes by id.
+ */
+import type { Entry } from "../../log/index.ts";
+import type { Plane, Watch } from "../../plane/index.ts";
+import { encodeEntry, encodeMessage } from "./encode.ts";
+import { limits } from "./limits.ts";
+
+export type EventStreamOptions = {
+  readonly planeId: string;
+  /** Give entries after this one; by default, those that come from now on. */
+  readonly afterSequence?: number | undefined;
+  readonly onEnd: () => void;
+  /** The log cannot be read. */
+  readonly onFault: (fault: unknown) => void;
+};
+
+const utf8 = new TextEncoder();
+
+export class EventStream {
+  readonly body: ReadableStream<Uint8Array>;
+  readonly #plane: Plane;
+  readonly #options: EventStreamOptions;
+  #watch: Watch;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  /** What the watch gave, and how many of it were sent. */
+  #entries: readonly Entry[] = [];
+  #sent = 0;
+  #isWaiting = false;
+  #isOver = false;
+
+  constructor(plane: Plane, options: EventStreamOptions) {
+    this.#plane = plane;
+    this.#options = options;
+    const { planeId, afterSequence = plane.durableSequence } = options;
+    this.#watch = plane.watch({ afterSequence });
+
+    const hello = JSON.stringify({ planeId, sequence: plane.durableSequence });
+    const opening = `retry: ${limits.retryMs}\n${encodeMessage({ event: "hello", id: afterSequence, data: hello })}`;
+    this.body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+          this.#send(opening);
+        },
+        pull: () => this.#pull(),
+        cancel: () => this.#forget(),
+      },
+      { highWaterMark: 0 },
+    );
+  }
+
+  /** Shows that the connection lives, unless something else is on its way. */
+  comment(): void {
+    if (this.#isWaiting && this.#controller?.desiredSize === 0) this.#send(": keep-alive\n\n");
+  }
+
+  /** Closes the stream after what was sent. Ending it twice is fine. */
+  end(): void {
+    if (this.#isOver) return;
+    this.#forget();
+    this.#controller?.close();
+  }
+
+  /** The reader can take more: sends at least one message, or ends. */
+  async #pull(): Promise<void> {
+    try {
+      if (this.#sent === this.#entries.length) await this.#refill();
+      if (!this.#isOver && this.#sent < this.#entries.length) this.#send(this.#nextChunk());
+    } catch (fault) {
+      this.#options.onFault(fault);
+      this.end();
+    }
+  }
+
+  async #refill(): Promise<void> {
+    this.#isWaiting = true;
+    const { entries, end } = await this.#watch.next();
+    this.#isWaiting = false;
+    if (this.#isOver) return;
+    if (entries) {
+      this.#entries = entries;
+      this.#sent = 0;
+      return;
+    }
+    switch (end.code) {
+      case "out_of_range":
+        return this.#startOver(end.oldestSequence);
+      case "lagged":
+      case "unavailable":
+      case "closed":
+        return this.end();
+    }
+  }
+
+  /** Goes on from now. What the caller knew is worth nothing: it must look at the state again. */
+  #startOver(oldestSequence: number): void {
+    this.#watch = this.#plane.watch();
+    const data = JSON.stringify({ oldestSequence });
+    this.#send(encodeMessage({ event: "reset", id: this.#plane.durableSequence, data }));
+  }
+
+  #nextChunk(): string {
+    let text = "";
+    while (text.length < limits.chunkBytes) {
+      const entry = this.#entries[this.#sent];
+      if (!entry) break;
+      text += encodeMessage({ id: entry.sequence, data: encodeEntry(entry) });
+      this.#sent += 1;
+    }
+    return text;
+  }
+
+  #send(text: string): void {
+    this.#controller?.enqueue(utf8.encode(text));
+  }
+
+  #forget(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#watch.close();
+    this.#entries = [];
+    this.#sent = 0;
+    this.#options.onEnd();
+  }
+}

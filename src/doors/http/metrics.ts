@@ -1,0 +1,93 @@
+/**
+ * What Prometheus reads. Counters are counted as things happen; gauges are looked up in the state when
+ * somebody asks. The lag of the event loop, memory, collections and file descriptors are those that
+ * prom-client knows, under the names that existing dashboards know (`nodejs_eventloop_lag_*`); they
+ * observe the whole process until it ends, so that one of these is enough for a process.
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { livingCount } from "../../core/index.ts";
+import type { Plane } from "../../plane/index.ts";
+
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #rpcs: ReadonlyMap<string, Counter.Internal>;
+  readonly #agentsAlive: Gauge;
+  readonly #leasesActive: Gauge;
+  readonly #logSequence: Gauge;
+  readonly #watchers: Gauge;
+  readonly #commitSeconds: Histogram;
+  readonly #commitEntries: Histogram;
+
+  /** `methods` are all that can be counted, so that a caller cannot make up new series. */
+  constructor({ methods }: { readonly methods: readonly string[] }) {
+    const registers = [this.#registry];
+    this.#agentsAlive = new Gauge({
+      name: "agentkeeper_agents_alive",
+      help: "Agents that are alive or unreachable.",
+      registers,
+    });
+    this.#leasesActive = new Gauge({
+      name: "agentkeeper_leases_active",
+      help: "Leases held now.",
+      registers,
+    });
+    const rpcs = new Counter({
+      name: "agentkeeper_rpc_total",
+      help: "gRPC calls begun, by method.",
+      labelNames: ["method"],
+      registers,
+    });
+    this.#rpcs = new Map(methods.map((method) => [method, rpcs.labels(method)]));
+    for (const counter of this.#rpcs.values()) counter.inc(0);
+    this.#logSequence = new Gauge({
+      name: "tipstaff_log_sequence",
+      help: "The last durable entry of the log.",
+      registers,
+    });
+    this.#watchers = new Gauge({
+      name: "tipstaff_watchers",
+      help: "Open watches, over all doors.",
+      registers,
+    });
+    this.#commitSeconds = new Histogram({
+      name: "tipstaff_commit_duration_seconds",
+      help: "How long it took until a batch of entries was durable.",
+      buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
+      registers,
+    });
+    this.#commitEntries = new Histogram({
+      name: "tipstaff_commit_entries",
+      help: "How many entries became durable together.",
+      buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 5_000],
+      registers,
+    });
+    collectDefaultMetrics({ register: this.#registry });
+  }
+
+  /** `text/plain; version=0.0.4; charset=utf-8` */
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  countRpc(method: string): void {
+    this.#rpcs.get(method)?.inc();
+  }
+
+  observeCommit({ entries, ms }: { readonly entries: number; readonly ms: number }): void {
+    this.#commitSeconds.observe(ms / 1_000);
+    this.#commitEntries.observe(entries);
+  }
+
+  /** All of it in the text format, with the gauges as they are now. */
+  async print(plane: Plane): Promise<string> {
+    const now = await plane.read(({ registry, leases }) => ({
+      agents: livingCount(registry),
+      leases: leases.held.size,
+    }));
+    this.#agentsAlive.set(now.agents);
+    this.#leasesActive.set(now.leases);
+    this.#logSequence.set(plane.durableSequence);
+    this.#watchers.set(plane.watchers);
+    return this.#registry.metrics();
+  }
+}

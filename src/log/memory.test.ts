@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { entries } from "../testing/entries.ts";
+import { logContract } from "./contract.ts";
+import { limits } from "./limits.ts";
+import { MemoryLog } from "./memory.ts";
+
+logContract("memory", async () => ({
+  open: async () => new MemoryLog(),
+  async [Symbol.asyncDispose]() {},
+}));
+
+test("a log in memory forgets what is older than its bound, and says from where on it knows", async () => {
+  await using log = new MemoryLog();
+  const bound = limits.memoryEntriesMax;
+  const batch = 10_000;
+  for (let last = 0; last < 2 * bound + batch; last += batch) {
+    await log.append(entries(last + 1, last + batch), last);
+    assert.equal(log.oldestSequence, Math.max(1, last + batch - bound + 1));
+    const [oldest] = await log.read(log.oldestSequence - 1, 1);
+    assert.equal(oldest?.sequence, log.oldestSequence);
+  }
+  assert.equal((await log.read(2 * bound + batch - 1, 10))[0]?.sequence, 2 * bound + batch);
+});
+
+test("a log in memory does not pretend to keep anything", async () => {
+  await using log = new MemoryLog();
+  assert.equal(log.isKept, false);
+  await log.saveSnapshot();
+  assert.equal(await log.loadSnapshot(() => assert.fail("nothing was kept")), 0);
+});

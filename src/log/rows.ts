@@ -1,0 +1,30 @@
+/** Entries as rows of the database, and what SQLite says when it cannot read them. */
+import type { Sealed } from "./entry.ts";
+
+/** In the order in which `toSealed` expects them; select them with `setReturnArrays(true)`. */
+export const columns = "sequence, bus, type, version, atMs, actor, body, previous, checksum";
+
+type Values = [number, number, string, number, number, string, string, string, string];
+
+/** Where a row becomes a value. A column of another type than ours fails the checksum. */
+export function toSealed(row: unknown): Sealed {
+  const [sequence, bus, type, version, atMs, actor, body, previous, checksum] = row as Values;
+  return { sequence, bus, type, version, atMs, actor, body, previous, checksum };
+}
+
+/** Whether the file, or a number in it, is not as SQLite or we ever wrote it. */
+export function isDamage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, errcode } = error as { readonly code?: string; readonly errcode?: number };
+  return (
+    code === "ERR_OUT_OF_RANGE" || errcode === sqlite.corrupt || errcode === sqlite.notDatabase
+  );
+}
+
+/** Whether another process has the lock. */
+export function isBusy(error: unknown): boolean {
+  return (error as { readonly errcode?: number } | undefined)?.errcode === sqlite.busy;
+}
+
+/** SQLite's own result codes. */
+const sqlite = { busy: 5, corrupt: 11, notDatabase: 26 } as const;

@@ -1,0 +1,481 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync, readlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import { capture } from "../core/index.ts";
+import { BareLoop } from "../testing/bare-loop.ts";
+import { Child } from "../testing/child.ts";
+import { setPolicy } from "../testing/commands.ts";
+import { entries } from "../testing/entries.ts";
+import { Random } from "../testing/random.ts";
+import { temporaryDirectory } from "../testing/temporary.ts";
+import { logContract } from "./contract.ts";
+import { type Sealed, seal } from "./entry.ts";
+import { SqliteLog } from "./sqlite.ts";
+
+const never = new AbortController().signal;
+
+logContract("sqlite", async () => {
+  const directory = await temporaryDirectory();
+  return {
+    open: async () => SqliteLog.open(directory.path),
+    [Symbol.asyncDispose]: () => directory[Symbol.asyncDispose](),
+  };
+});
+
+test("the directory is made if it is missing, for nobody but its owner", async () => {
+  await using place = await temporaryDirectory();
+  const path = join(place.path, "a", "b");
+  await using _log = SqliteLog.open(path);
+  assert.equal((await stat(path)).mode & 0o077, 0);
+});
+
+test("a directory that cannot be made is unusable", async () => {
+  await using place = await temporaryDirectory();
+  const path = join(place.path, "file");
+  await writeFile(path, "");
+  assert.throws(() => SqliteLog.open(join(path, "log")), { code: "unusable" });
+});
+
+test("a second daemon is refused the directory, and gets it when the first has closed", async () => {
+  await using place = await temporaryDirectory();
+  {
+    await using first = SqliteLog.open(place.path);
+    assert.throws(() => SqliteLog.open(place.path), { code: "in_use" });
+    await first.append(entries(1, 1), 0);
+    assert.throws(() => SqliteLog.open(place.path), { code: "in_use" });
+    await using child = new Child(opening(place.path));
+    assert.equal(await child.line(), "in_use");
+  }
+  await using second = SqliteLog.open(place.path);
+  assert.equal(second.lastSequence, 1);
+});
+
+test("a daemon that was killed lets go of the directory, and lost nothing that it acknowledged", async () => {
+  await using place = await temporaryDirectory();
+  const program = `${opening(place.path)}
+    let last = 0;
+    for (;;) {
+      await log.append(entries(last + 1, last + 3), last);
+      last += 3;
+      console.log(last);
+    }`;
+  await using child = new Child(program);
+  assert.equal(await child.line(), "opened");
+  assert.throws(() => SqliteLog.open(place.path), { code: "in_use" });
+  let acknowledged = 0;
+  while (acknowledged < 60) acknowledged = Number(await child.line());
+  await child.kill();
+  await using log = SqliteLog.open(place.path);
+  assert(log.lastSequence >= acknowledged);
+  assert.equal(log.lastSequence % 3, 0, "an append is there as a whole or not at all");
+  assert.deepEqual(await log.read(0, log.lastSequence), entries(1, log.lastSequence));
+});
+
+test("a lock file that is no lock is not mistaken for another daemon", async () => {
+  await using place = await temporaryDirectory();
+  writeFileSync(join(place.path, "lock.db"), "not a database".repeat(500));
+  assert.throws(() => SqliteLog.open(place.path), { code: "unusable" });
+});
+
+test("a log of a later release is refused, and is as it was for that release", async () => {
+  await using place = await written(5);
+  edit(place.path, "pragma user_version = 99");
+  assert.throws(() => SqliteLog.open(place.path), { code: "too_new", message: /format 99/ });
+  edit(place.path, "pragma user_version = 1");
+  await using log = SqliteLog.open(place.path);
+  assert.equal(log.lastSequence, 5);
+});
+
+test("a log that is refused leaves no file open", async () => {
+  await using place = await written(5);
+  edit(place.path, "pragma user_version = 99");
+  assert.throws(() => SqliteLog.open(place.path), { code: "too_new" });
+  assert.deepEqual(openFiles(place.path), []);
+});
+
+test("an entry of a later release is refused by name", async () => {
+  await using place = await written(5);
+  reseal(place.path, 3, (entry) => ({ ...entry, type: "agent.promoted" }));
+  reseal(place.path, 4, (entry) => entry);
+  reseal(place.path, 5, (entry) => entry);
+  await using log = SqliteLog.open(place.path);
+  await assert.rejects(log.read(0, 10), { code: "too_new", message: /entry 3 \(agent.promoted\)/ });
+});
+
+const damages: Readonly<Record<string, { readonly sql: string; readonly found: number }>> = {
+  "another body": { sql: "update entries set body = '{}' where sequence = 5", found: 5 },
+  "one letter": {
+    sql: "update entries set body = replace(body, 'entry 5', 'entry 6') where sequence = 5",
+    found: 5,
+  },
+  "another checksum": {
+    sql: "update entries set checksum = replace(checksum, substr(checksum, 1, 1), 'x') where sequence = 5",
+    found: 5,
+  },
+  "another time": { sql: "update entries set atMs = atMs + 1 where sequence = 5", found: 5 },
+  "an impossible time": {
+    sql: "update entries set atMs = 9223372036854775807 where sequence = 5",
+    found: 5,
+  },
+  "another actor": { sql: "update entries set actor = 'mallory' where sequence = 5", found: 5 },
+  "another type": {
+    sql: "update entries set type = 'policy.deleted' where sequence = 5",
+    found: 5,
+  },
+  "another place on the bus": { sql: "update entries set bus = 0 where sequence = 5", found: 5 },
+  "a missing entry": { sql: "delete from entries where sequence = 5", found: 5 },
+  "two entries in each other's place": {
+    sql: `update entries set sequence = -4 where sequence = 4;
+          update entries set sequence = 4 where sequence = 5;
+          update entries set sequence = 5 where sequence = -4`,
+    found: 4,
+  },
+};
+
+for (const [damage, { sql, found }] of Object.entries(damages)) {
+  test(`${damage} in the middle of history is found, and named`, async () => {
+    await using place = await written(10);
+    edit(place.path, sql);
+    await using log = SqliteLog.open(place.path);
+    await assert.rejects(log.read(0, 100), {
+      code: "damaged",
+      message: new RegExp(`entry ${found} of the log is damaged`),
+    });
+    assert.deepEqual(
+      await log.read(0, found - 1),
+      entries(1, found - 1),
+      "what is before it reads",
+    );
+    await assert.rejects(log.read(found - 1, 1), { code: "damaged" });
+  });
+}
+
+test("history that was rewritten with a checksum of its own does not fit what follows", async () => {
+  await using place = await written(10);
+  reseal(place.path, 5, (entry) => ({ ...entry, actor: "mallory" }));
+  await using log = SqliteLog.open(place.path);
+  await assert.rejects(log.read(0, 100), { code: "damaged", message: /entry 6/ });
+});
+
+test("history that was rewritten shows also where one page of reading ends", async () => {
+  await using place = await written(10);
+  reseal(place.path, 5, (entry) => ({ ...entry, actor: "mallory" }));
+  await using log = SqliteLog.open(place.path);
+  await assert.rejects(
+    async () => {
+      await log.read(0, 5);
+      await log.read(5, 5);
+    },
+    { code: "damaged", message: /entry 6/ },
+  );
+});
+
+test("pages of the file that come out as garbage are told as damage", async () => {
+  await using place = await temporaryDirectory();
+  {
+    await using log = SqliteLog.open(place.path);
+    await log.append(entries(1, 200, { text: "x".repeat(2_000) }), 0);
+  }
+  const path = join(place.path, "log.db");
+  const bytes = readFileSync(path);
+  const middle = (bytes.length >> 1) - ((bytes.length >> 1) % 4_096);
+  bytes.fill(0xff, middle, middle + 4_096);
+  writeFileSync(path, bytes);
+  await assert.rejects(
+    async () => {
+      await using log = SqliteLog.open(place.path);
+      await log.read(0, 1_000);
+    },
+    { name: "LogError", code: "damaged" },
+  );
+});
+
+test("a last entry that does not read back is set aside, and told", async () => {
+  await using place = await written(10);
+  edit(place.path, "update entries set body = 'torn' where sequence = 10");
+  {
+    await using log = SqliteLog.open(place.path);
+    assert.deepEqual(log.warnings, ["entry 10, the last one, was damaged and has been set aside"]);
+    assert.equal(log.lastSequence, 9);
+    assert.equal(log.lastAtMs, entries(9, 9)[0]?.atMs);
+    await log.append(entries(10, 11), 9);
+  }
+  await using log = SqliteLog.open(place.path);
+  assert.deepEqual(log.warnings, []);
+  assert.deepEqual(await log.read(0, 100), entries(1, 11));
+  using database = new DatabaseSync(join(place.path, "log.db"));
+  const [row] = database.prepare("select sequence, entry from damaged").all();
+  assert.equal(row?.["sequence"], 10);
+  assert.match(String(row?.["entry"]), /"body":"torn"/);
+});
+
+test("of a log whose only entry is damaged nothing is left, and it can be used", async () => {
+  await using place = await written(1);
+  edit(place.path, "update entries set body = 'torn'");
+  await using log = SqliteLog.open(place.path);
+  assert.deepEqual([log.oldestSequence, log.lastSequence, log.lastAtMs], [1, 0, 0]);
+  await log.append(entries(1, 2), 0);
+  assert.deepEqual(await log.read(0, 10), entries(1, 2));
+});
+
+test("a log whose beginning was cut off says from where on it can be read", async () => {
+  await using place = await written(10);
+  edit(place.path, "delete from entries where sequence < 4");
+  await using log = SqliteLog.open(place.path);
+  assert.deepEqual([log.oldestSequence, log.lastSequence], [4, 10]);
+  assert.deepEqual(await log.read(3, 100), entries(4, 10));
+});
+
+const snapshotDamages: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
+  "with one other byte": (bytes) => {
+    bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
+    return bytes;
+  },
+  "that was cut short": (bytes) => bytes.subarray(0, bytes.length - 40),
+  "that is empty": () => Buffer.alloc(0),
+  "that is garbage": (bytes) => Buffer.alloc(bytes.length, 0xfe),
+  "with a line too many": (bytes) => Buffer.from(`${bytes}`.replace("end ", "policy {}\nend ")),
+};
+
+for (const [damage, spoil] of Object.entries(snapshotDamages)) {
+  test(`a snapshot ${damage} is passed over for the one before`, async () => {
+    await using place = await written(10);
+    await using log = SqliteLog.open(place.path);
+    for (const sequence of [4, 8]) {
+      await log.saveSnapshot({ sequence, sections: stateOf(`policy-${sequence}`) }, never);
+    }
+    const path = join(place.path, "snapshots", "8.snapshot");
+    await writeFile(path, spoil(await readFile(path)));
+    const rows: string[] = [];
+    assert.equal(await log.loadSnapshot((_, row) => rows.push(row)), 4);
+    assert(rows.some((row) => row.includes("policy-4")));
+    assert(!rows.some((row) => row.includes("policy-8")), "nothing of the damaged one is used");
+    assert.deepEqual(log.warnings, ["snapshot 8 is damaged and was passed over"]);
+  });
+}
+
+test("two snapshots are kept, and nothing of one that was never finished", async () => {
+  await using place = await written(10);
+  await using log = SqliteLog.open(place.path);
+  const directory = join(place.path, "snapshots");
+  await log.saveSnapshot({ sequence: 1, sections: stateOf("a") }, never);
+  await assert.rejects(
+    log.saveSnapshot({ sequence: 2, sections: stateOf("a") }, AbortSignal.abort()),
+  );
+  for (const sequence of [3, 5]) {
+    await log.saveSnapshot({ sequence, sections: stateOf("b") }, never);
+  }
+  assert.deepEqual((await readdir(directory)).sort(), ["3.snapshot", "5.snapshot"]);
+});
+
+test("a log that ends before its snapshot has lost entries, and is refused", async () => {
+  await using place = await written(10);
+  await using log = SqliteLog.open(place.path);
+  await log.saveSnapshot({ sequence: 11, sections: stateOf("a") }, never);
+  await assert.rejects(
+    log.loadSnapshot(() => {}),
+    { code: "damaged", message: /entries are missing/ },
+  );
+});
+
+test("wherever the write-ahead log is cut, the log opens to a prefix of what was written", async () => {
+  await using place = await temporaryDirectory();
+  const source = join(place.path, "source");
+  const copy = join(place.path, "copy");
+  const random = new Random(20_261);
+  await using log = SqliteLog.open(source);
+  const ends = [0];
+  for (let batch = 0; batch < 25; batch++) {
+    const last = ends.at(-1) ?? 0;
+    const next = last + random.between(1, 6);
+    await log.append(entries(last + 1, next, { text: "x".repeat(random.below(900)) }), last);
+    ends.push(next);
+  }
+  const all = await log.read(0, 1_000);
+  const walLength = (await stat(join(source, "log.db-wal"))).size;
+  assert(walLength > 100_000, "nothing was checkpointed yet");
+  const seen = new Set<number>();
+  for (let cut = 0; cut < 60; cut++) {
+    // In another process: closing a file here would drop the locks that SQLite holds on it.
+    execFileSync("cp", ["-r", source, copy]);
+    const wal = join(copy, "log.db-wal");
+    if (cut % 3 === 2) flipOneByte(wal, random.below(walLength));
+    else truncateSync(wal, random.below(walLength + 1));
+    {
+      await using reopened = SqliteLog.open(copy);
+      const { lastSequence } = reopened;
+      assert(ends.includes(lastSequence), `${lastSequence} is in the middle of an append`);
+      assert.deepEqual(await reopened.read(0, 1_000), all.slice(0, lastSequence));
+      assert.deepEqual(reopened.warnings, []);
+      await reopened.append(entries(lastSequence + 1, lastSequence + 1), lastSequence);
+      seen.add(lastSequence);
+    }
+    execFileSync("rm", ["-r", copy]);
+  }
+  assert(seen.size > 10, "cuts at many places were tried");
+});
+
+test("an append of which one entry cannot be stored leaves none of them", async () => {
+  await using place = await written(3);
+  {
+    await using log = SqliteLog.open(place.path);
+    const twice = [...entries(4, 6), ...entries(5, 5)];
+    await assert.rejects(log.append(twice, 3), { code: "cannot_write" });
+    assert.equal(log.lastSequence, 3);
+    assert.deepEqual(await log.read(0, 100), entries(1, 3));
+  }
+  await using log = SqliteLog.open(place.path);
+  assert.deepEqual(await log.read(0, 100), entries(1, 3));
+});
+
+test("a disk that takes no more is told as such, and what was acknowledged is still there", async () => {
+  await using place = await temporaryDirectory();
+  const program = `${opening(place.path)}
+    let last = 0;
+    try {
+      for (;;) {
+        await log.append(entries(last + 1, last + 3, { text: "x".repeat(1_000) }), last);
+        last += 3;
+      }
+    } catch (error) {
+      const seen = await log.read(0, 1_000_000).then((found) => found.length, (error) => error.code);
+      console.log(JSON.stringify({ code: error.code, last, seen }));
+    }`;
+  // No file may grow beyond 1,000 blocks of 512 bytes: the kernel refuses the write, as a full disk would.
+  const args = ["-c", 'trap "" XFSZ; ulimit -f 1000; exec "$@"', "sh"];
+  await using child = new Child(program, { command: "sh", args });
+  assert.equal(await child.line(), "opened");
+  const { code, last, seen } = JSON.parse(await child.line());
+  assert.equal(code, "cannot_write");
+  assert(last > 0);
+  assert.equal(seen, last, "nothing of the failed append is read");
+  await child.rest();
+  await using log = SqliteLog.open(place.path);
+  assert.equal(log.lastSequence, last);
+  const kept = await log.read(0, 1_000_000);
+  assert.deepEqual(kept, entries(1, last, { text: "x".repeat(1_000) }));
+});
+
+const hasStrace = canRun("strace", ["-V"]);
+const skip = hasStrace || process.env["CI"] === "true" ? false : "strace is not installed";
+
+test("every append is synced before it resolves, however many entries it has", {
+  skip,
+}, async () => {
+  await using place = await temporaryDirectory();
+  const trace = join(place.path, "trace.txt");
+  const data = join(place.path, "data");
+  const program = `${opening(data)}
+    let last = 0;
+    for (const count of [1, 1, 100, 1, 2_000, 1]) {
+      await log.append(entries(last + 1, last + count), last);
+      last += count;
+      console.log("resolved", count);
+    }`;
+  const calls = "trace=fsync,fdatasync,write";
+  const args = ["-f", "-qq", "-y", "-e", calls, "-e", "signal=none", "-o", trace];
+  await using child = new Child(program, { command: "strace", args });
+  await child.rest();
+
+  const appends: { readonly count: number; readonly syncs: number }[] = [];
+  let syncs = 0;
+  for (const line of (await readFile(trace, "utf8")).split("\n")) {
+    if (/f(data)?sync\(\d+<[^>]*log\.db-wal>\)\s+= 0/.test(line)) syncs += 1;
+    if (line.includes('"opened')) syncs = 0;
+    const resolved = /"resolved (\d+)/.exec(line);
+    if (!resolved) continue;
+    appends.push({ count: Number(resolved[1]), syncs });
+    syncs = 0;
+  }
+  assert.deepEqual(
+    appends.map(({ count }) => count),
+    [1, 1, 100, 1, 2_000, 1],
+  );
+  for (const { count, syncs } of appends) {
+    assert(syncs >= 1, `an append of ${count} was not synced`);
+    assert(syncs <= 3, `an append of ${count} was synced ${syncs} times`);
+  }
+});
+
+/** Opens the log in another process, and prints how that went. */
+function opening(path: string): string {
+  const sqlite = new URL("./sqlite.ts", import.meta.url).href;
+  const testing = new URL("../testing/entries.ts", import.meta.url).href;
+  return `
+    import { SqliteLog } from ${JSON.stringify(sqlite)};
+    import { entries } from ${JSON.stringify(testing)};
+    let log;
+    try {
+      log = SqliteLog.open(${JSON.stringify(path)});
+      console.log("opened");
+    } catch (error) {
+      console.log(error.code);
+    }`;
+}
+
+/** A directory with a log of so many entries, closed. */
+async function written(count: number): ReturnType<typeof temporaryDirectory> {
+  const place = await temporaryDirectory();
+  await using log = SqliteLog.open(place.path);
+  await log.append(entries(1, count), 0);
+  return place;
+}
+
+/** Behind the log's back, as another program would. */
+function edit(path: string, sql: string): void {
+  using database = new DatabaseSync(join(path, "log.db"));
+  database.exec(sql);
+}
+
+/** Rewrites one entry with a checksum that is right in itself, on top of the one before. */
+function reseal(path: string, sequence: number, change: (entry: Sealed) => Sealed): void {
+  using database = new DatabaseSync(join(path, "log.db"));
+  const select = database.prepare("select * from entries where sequence = ?");
+  const before = select.get(sequence - 1) as Sealed | undefined;
+  const { type, ...changed } = change(select.get(sequence) as Sealed);
+  const event = { type } as never;
+  const sealed = seal({ ...changed, busSequence: changed.bus, event }, before?.checksum ?? "");
+  database
+    .prepare(
+      "update entries set type = ?, actor = ?, body = ?, previous = ?, checksum = ? where sequence = ?",
+    )
+    .run(type, sealed.actor, sealed.body, sealed.previous, sealed.checksum, sequence);
+}
+
+function flipOneByte(path: string, at: number): void {
+  const bytes = readFileSync(path);
+  bytes[at] = (bytes[at] ?? 0) ^ 0xff;
+  writeFileSync(path, bytes);
+}
+
+/** The files under a directory that this process has open. */
+function openFiles(path: string): readonly string[] {
+  return readdirSync("/proc/self/fd").flatMap((descriptor) => {
+    try {
+      const target = readlinkSync(join("/proc/self/fd", descriptor));
+      return target.startsWith(path) ? [target] : [];
+    } catch {
+      // The descriptor that the directory itself was read with.
+      return [];
+    }
+  });
+}
+
+function canRun(command: string, args: readonly string[]): boolean {
+  try {
+    execFileSync(command, args, { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function stateOf(text: string): ReturnType<typeof capture> {
+  const loop = new BareLoop();
+  loop.accept(setPolicy(text, "deny", "a b c"));
+  return capture(loop.state);
+}

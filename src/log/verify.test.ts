@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import { entries } from "../testing/entries.ts";
+import { temporaryDirectory } from "../testing/temporary.ts";
+import { SqliteLog } from "./sqlite.ts";
+import { verifyLog } from "./verify.ts";
+
+const never = new AbortController().signal;
+const sections = [{ name: "policy", rows: [] }] as const;
+
+test("of a log in which all is well, no problem is told, even while it is in use", async () => {
+  await using place = await temporaryDirectory();
+  await using log = SqliteLog.open(place.path);
+  await log.append(entries(1, 20), 0);
+  await log.saveSnapshot({ sequence: 10, sections }, never);
+  assert.deepEqual(await verifyLog(place.path, () => {}), {
+    entries: 20,
+    firstSequence: 1,
+    lastSequence: 20,
+    snapshots: [{ sequence: 10, isIntact: true }],
+    problems: [],
+  });
+  await log.append(entries(21, 21), 20);
+});
+
+test("every damage is told, each by its place", async () => {
+  await using place = await temporaryDirectory();
+  {
+    await using log = SqliteLog.open(place.path);
+    await log.append(entries(1, 20), 0);
+    await log.saveSnapshot({ sequence: 10, sections }, never);
+  }
+  {
+    using database = new DatabaseSync(join(place.path, "log.db"));
+    database.exec("update entries set body = '{}' where sequence = 4");
+    database.exec("delete from entries where sequence in (8, 9)");
+    database.exec("update entries set previous = 'x' where sequence = 15");
+  }
+  await writeFile(join(place.path, "snapshots", "10.snapshot"), "nonsense");
+  const verdict = await verifyLog(place.path, () => {});
+  assert.deepEqual(verdict.problems, [
+    "entry 4 is damaged",
+    "entries 8 to 9 are missing",
+    "entry 15 does not follow from the one before",
+    "entry 15 is damaged",
+    "snapshot 10 is damaged",
+  ]);
+});
+
+test("where there is no log, there is nothing to verify", async () => {
+  await using place = await temporaryDirectory();
+  await assert.rejects(
+    verifyLog(place.path, () => {}),
+    { code: "unusable" },
+  );
+});
+
+test("a log whose numbers are beyond belief is told as damaged, not as our fault", async () => {
+  await using place = await temporaryDirectory();
+  {
+    await using log = SqliteLog.open(place.path);
+    await log.append(entries(1, 20), 0);
+  }
+  {
+    using database = new DatabaseSync(join(place.path, "log.db"));
+    database.exec("update entries set atMs = 9223372036854775807 where sequence = 4");
+  }
+  const verdict = await verifyLog(place.path, () => {});
+  assert.deepEqual(verdict.problems, ["entry 4 is damaged"]);
+});

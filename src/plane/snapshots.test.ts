@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import { capture, describe, emptyState } from "../core/index.ts";
+import { type Log, MemoryLog, type Snapshot, SqliteLog } from "../log/index.ts";
+import { acquire, register, setPolicy } from "../testing/commands.ts";
+import { ManualClock } from "../testing/manual-clock.ts";
+import { SimulatedDisk } from "../testing/simulated-disk.ts";
+import { SimulatedLog } from "../testing/simulated-log.ts";
+import { temporaryDirectory } from "../testing/temporary.ts";
+import { test as me, openPlane, turns } from "../testing/test-plane.ts";
+import { limits } from "./limits.ts";
+import type { Plane } from "./plane.ts";
+import { recover } from "./recover.ts";
+import { Snapshots } from "./snapshots.ts";
+
+const nothing = (): void => {};
+
+test("after so many entries a snapshot is made, and the next opening needs nothing before it", async () => {
+  await using place = await temporaryDirectory();
+  const clock = new ManualClock();
+  let before = "";
+  let made = 0;
+  {
+    await using log = SqliteLog.open(place.path);
+    await using opened = await openPlane({ log, clock });
+    const { plane } = opened;
+    await plane.submit(register("ada"), me, nothing);
+    await plane.submit(acquire("t", "ada", 600_000), me, nothing);
+    await write(plane, limits.snapshotEntries - 4);
+    assert.equal(await log.loadSnapshot(nothing), 0, "one entry is still wanting");
+    await write(plane, 1);
+    made = plane.lastSequence;
+    await write(plane, 10);
+    before = await plane.read(describe);
+    while ((await log.loadSnapshot(nothing)) === 0) await turns();
+    assert.equal(await log.loadSnapshot(nothing), made);
+    assert.equal(made, limits.snapshotEntries);
+  }
+  {
+    using database = new DatabaseSync(join(place.path, "log.db"));
+    database.prepare("delete from entries where sequence <= ?").run(made);
+  }
+  await using log = SqliteLog.open(place.path);
+  const { state, snapshotSequence } = await recover(log);
+  assert.equal(snapshotSequence, made);
+  assert.equal(describe(state), before);
+  await using opened = await openPlane({ log, clock });
+  assert.equal(await opened.plane.read((state) => state.leases.held.size), 1);
+});
+
+test("one snapshot is written at a time, and none sooner than it is due", async () => {
+  const saved: Snapshot[] = [];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const snapshots = new Snapshots({
+    log: keeping((snapshot) => {
+      saved.push(snapshot);
+      return saved.length === 1 ? promise : Promise.resolve();
+    }),
+    lastSequence: 50,
+    onFailure: undefined,
+  });
+  const state = emptyState();
+  snapshots.consider(state, limits.snapshotEntries + 49);
+  assert.equal(saved.length, 0);
+  snapshots.consider(state, limits.snapshotEntries + 50);
+  snapshots.consider(state, 3 * limits.snapshotEntries);
+  assert.deepEqual(
+    saved.map(({ sequence }) => sequence),
+    [limits.snapshotEntries + 50],
+  );
+  resolve();
+  await turns();
+  snapshots.consider(state, 3 * limits.snapshotEntries);
+  assert.equal(saved.length, 2);
+});
+
+test("a snapshot that cannot be written is told, and stops nothing", async () => {
+  const failures: unknown[] = [];
+  const cause = new Error("the disk is full");
+  const snapshots = new Snapshots({
+    log: keeping(() => Promise.reject(cause)),
+    lastSequence: 0,
+    onFailure: (failure) => failures.push(failure),
+  });
+  snapshots.consider(emptyState(), limits.snapshotEntries);
+  await turns();
+  assert.deepEqual(failures, [cause]);
+});
+
+test("closing gives up the snapshot that is being written, and that is no failure", async () => {
+  const failures: unknown[] = [];
+  const snapshots = new Snapshots({
+    log: keeping(async (_, signal) => {
+      await turns();
+      signal?.throwIfAborted();
+    }),
+    lastSequence: 0,
+    onFailure: (failure) => failures.push(failure),
+  });
+  snapshots.consider(emptyState(), limits.snapshotEntries);
+  await snapshots.close();
+  assert.deepEqual(failures, []);
+});
+
+test("a log that is not kept gets no snapshot", () => {
+  const snapshots = new Snapshots({
+    log: Object.assign(new MemoryLog(), {
+      saveSnapshot: () => assert.fail("what for?"),
+    }),
+    lastSequence: 0,
+    onFailure: undefined,
+  });
+  snapshots.consider(emptyState(), limits.snapshotEntries);
+});
+
+test("recovery from a snapshot and the entries since is recovery from all entries", async () => {
+  const disk = new SimulatedDisk();
+  await using opened = await openPlane({ log: SimulatedLog.open({ disk }) });
+  const { plane } = opened;
+  await plane.submit(register("ada"), me, nothing);
+  await write(plane, 20);
+  const whole = SimulatedLog.open({ disk });
+  const early = await recover(whole);
+  assert.equal(early.snapshotSequence, 0);
+  const sections = await plane.read(capture);
+  const { signal } = new AbortController();
+  await whole.saveSnapshot({ sequence: plane.lastSequence, sections }, signal);
+  await write(plane, 20);
+  await plane.submit(acquire("t", "ada"), me, nothing);
+  const late = await recover(SimulatedLog.open({ disk }));
+  assert.equal(late.snapshotSequence, 22);
+  assert.equal(describe(late.state), await plane.read(describe));
+});
+
+/** A log that says it keeps what it is given; only its snapshots matter here. */
+function keeping(saveSnapshot: Log["saveSnapshot"]): Log {
+  return Object.assign(SimulatedLog.open(), { saveSnapshot });
+}
+
+/** So many entries more, few of which are remembered. */
+async function write(plane: Plane, count: number): Promise<void> {
+  const replies = Array.from({ length: count }, (_, index) =>
+    plane.submit(setPolicy(`p${index % 100}`, "deny", `s${index} b c`), me, nothing),
+  );
+  await Promise.all(replies);
+}

@@ -1,0 +1,233 @@
+/**
+ * Real processes and real directories for tests, with one owner each. Whatever a test made is gone when
+ * its block ends; should the test process itself be stopped, then when that ends.
+ */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** How long a process may take for what takes it a moment on an idle machine. */
+export const patienceMs = 15_000;
+
+/** What to undo if this process ends before its tests do, latest first. */
+const leftovers = new Set<() => void>();
+process.once("exit", () => {
+  for (const undo of [...leftovers].reverse()) undo();
+});
+for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+  process.once(signal, () => process.exit(1));
+}
+
+export interface Scratch extends Disposable {
+  readonly path: string;
+}
+
+/** A new directory, removed with all that is in it. */
+export function scratch(): Scratch {
+  const path = mkdtempSync(join(tmpdir(), "tipstaff-e2e-"));
+  const remove = (): void => {
+    rmSync(path, { recursive: true, force: true });
+    leftovers.delete(remove);
+  };
+  leftovers.add(remove);
+  return { path, [Symbol.dispose]: remove };
+}
+
+/** A small file system in memory. Undefined if this process may not mount one. */
+export function mountSmall(path: string, megabytes: number): Disposable | undefined {
+  try {
+    const options = ["-t", "tmpfs", "-o", `size=${megabytes}m,mode=0700`, "tmpfs", path];
+    execFileSync("mount", options, { stdio: "ignore" });
+  } catch {
+    return undefined;
+  }
+  const unmount = (): void => {
+    if (!leftovers.delete(unmount)) return;
+    execFileSync("umount", [path], { stdio: "ignore" });
+  };
+  leftovers.add(unmount);
+  return { [Symbol.dispose]: unmount };
+}
+
+export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
+
+export type StartOptions = {
+  /** Absent: in memory. */
+  readonly dataDirectory?: string;
+  /** Absent: any free port of the IPv4 loopback address. */
+  readonly address?: string;
+  /** More flags. Without one about it there is no HTTP port. */
+  readonly flags?: readonly string[];
+  /** Shell words put before the command, such as `ulimit -f 100;`. */
+  readonly before?: string;
+};
+
+/** A daemon in a process of its own; killed at the end of the block if it still runs. */
+export class Daemon implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly exited: Promise<Exit>;
+  stdout = "";
+  stderr = "";
+  /** Whether we sent it a signal: until then, whoever gets no answer has found a mistake. */
+  wasSignalled = false;
+  #exit: Exit | undefined;
+
+  /** Starts one and does not wait for it. */
+  static spawn(options: StartOptions = {}): Daemon {
+    const { dataDirectory, address = "127.0.0.1:0", flags = ["--metrics-addr="], before } = options;
+    const words = [
+      join(root, "bin/agentkeeper"),
+      `--addr=${address}`,
+      ...(dataDirectory === undefined ? [] : [`--data-dir=${dataDirectory}`]),
+      ...flags,
+    ];
+    const command =
+      before === undefined ? words : ["/bin/sh", "-c", `${before} exec "$0" "$@"`, ...words];
+    return new Daemon(command);
+  }
+
+  /** Starts one; resolves when it serves, rejects if it does not. */
+  static async start(options?: StartOptions): Promise<Daemon> {
+    const daemon = Daemon.spawn(options);
+    try {
+      await daemon.isUp();
+      return daemon;
+    } catch (reason) {
+      await daemon[Symbol.asyncDispose]();
+      throw reason;
+    }
+  }
+
+  private constructor([executable = "", ...words]: readonly string[]) {
+    // What the test runner tells its own children is not for ours.
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    this.#child = spawn(executable, words, { stdio: ["ignore", "pipe", "pipe"], env });
+    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      this.stdout += text;
+    });
+    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.stderr += text;
+    });
+    const kill = (): void => {
+      this.#child.kill("SIGKILL");
+    };
+    leftovers.add(kill);
+    this.exited = once(this.#child, "close").then(([code, signal]) => {
+      leftovers.delete(kill);
+      this.#exit = { code, signal };
+      return this.#exit;
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Undefined as long as it runs. */
+  get exit(): Exit | undefined {
+    return this.#exit;
+  }
+
+  /** Where SDKs connect, as it says itself. Known once it is up. */
+  get port(): number {
+    return Number(/^ {2}gRPC +\S+:(\d+) /m.exec(this.stdout)?.[1] ?? 0);
+  }
+
+  get address(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  /** Resolves when it says that it serves. */
+  async isUp(): Promise<void> {
+    await until(() => this.port > 0 || this.#exit !== undefined, "the daemon to be up");
+    if (this.#exit) throw new Error(`it ended with ${this.#exit.code}: ${this.stderr}`);
+  }
+
+  send(signal: NodeJS.Signals): void {
+    this.wasSignalled = true;
+    this.#child.kill(signal);
+  }
+
+  /** Ends it with a signal and answers how it ended. */
+  async end(signal: NodeJS.Signals): Promise<Exit> {
+    this.send(signal);
+    return await within(patienceMs, this.exited, `the daemon to end after ${signal}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#exit) await this.end("SIGKILL");
+  }
+}
+
+export type Output = Exit & { readonly stdout: string; readonly stderr: string };
+
+/** Runs `tipstaff` to its end. */
+export async function tipstaff(...words: readonly string[]): Promise<Output> {
+  const child = spawn(join(root, "bin/tipstaff"), words, { stdio: ["ignore", "pipe", "pipe"] });
+  const kill = (): void => {
+    child.kill("SIGKILL");
+  };
+  leftovers.add(kill);
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  try {
+    const [code, signal] = await within(patienceMs, once(child, "close"), words.join(" "));
+    return { code, signal, stdout, stderr };
+  } finally {
+    child.kill("SIGKILL");
+    leftovers.delete(kill);
+  }
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return address !== null && typeof address === "object" ? address.port : 0;
+}
+
+/** Looks until it is so. What is waited for happens in another process, so there is nothing to await. */
+export async function until(
+  isSo: () => boolean | Promise<boolean>,
+  what: string,
+  patience: number = patienceMs,
+): Promise<void> {
+  const giveUpAtMs = performance.now() + patience;
+  while (!(await isSo())) {
+    if (performance.now() > giveUpAtMs) throw new Error(`waited ${patience} ms for ${what}`);
+    await sleep(5);
+  }
+}
+
+export async function within<Value>(
+  ms: number,
+  promise: Promise<Value>,
+  what: string,
+): Promise<Value> {
+  const controller = new AbortController();
+  const late = sleep(ms, undefined, { signal: controller.signal }).then(() => {
+    throw new Error(`waited ${ms} ms for ${what}`);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    controller.abort();
+    await late.catch(() => {});
+  }
+}
