@@ -210,6 +210,7 @@ export class SqliteLog implements Log {
     let expected = Math.max(afterSequence, this.#oldestSequence);
     try {
       for (const row of this.#select.iterate(afterSequence, limit + 1)) {
+        if (entries.length >= limit || bytes > limits.readBytesMax) break;
         const sealed = toSealed(row);
         const isNext = sealed.sequence === expected;
         const isChained = !before || sealed.previous === before.checksum;
@@ -217,7 +218,6 @@ export class SqliteLog implements Log {
         before = sealed;
         expected += 1;
         if (sealed.sequence <= afterSequence) continue;
-        if (entries.length >= limit || bytes > limits.readBytesMax) break;
         const entry = unseal(sealed);
         if (!entry) {
           const message = `entry ${sealed.sequence} (${sealed.type}) was written by a later release; install it`;

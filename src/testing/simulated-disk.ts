@@ -64,7 +64,13 @@ export class SimulatedDisk {
   crash(random: Random): void {
     for (const file of this.#files.values()) {
       const unsynced = Buffer.concat(file.unsynced);
-      const left = unsynced.subarray(0, random.between(0, unsynced.length));
+      const much = random.weighted({ nothing: 1, part: 3, all: 2 });
+      const lengths = {
+        nothing: 0,
+        part: random.between(0, unsynced.length),
+        all: unsynced.length,
+      };
+      const left = unsynced.subarray(0, lengths[much]);
       const came = left.length > 0 && random.chance(30) ? scramble(left, random) : left;
       file.synced.push(came);
       file.unsynced = [];

@@ -79,9 +79,12 @@ export class SimulatedLog implements Log {
   }
 
   async read(afterSequence: number, limit: number): Promise<readonly Entry[]> {
+    // Between asking and being told, the log may grow, before it is read and after.
     await this.#pause();
     const start = Math.max(0, afterSequence);
-    return this.#entries.slice(start, start + limit);
+    const page = this.#entries.slice(start, start + limit);
+    await this.#pause();
+    return page;
   }
 
   async saveSnapshot({ sequence, sections }: Snapshot, signal?: AbortSignal): Promise<void> {

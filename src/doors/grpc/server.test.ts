@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { constants } from "node:http2";
-import { connect as connectSocket, type Socket } from "node:net";
+import { connect as connectSocket, type Socket, type SocketConstructorOpts } from "node:net";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -18,6 +18,8 @@ import { type AgentCard, TaskStatus } from "../../wire/agentkeeper/index.ts";
 import { RegisterRequest } from "../../wire/gen/agentkeeper/v1/agentkeeper.ts";
 import { frame } from "../../wire/grpc/index.ts";
 
+/** The preface of HTTP/2 and empty SETTINGS. */
+const greeting = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 const registerPath = "/agentkeeper.v1.RegistryService/Register";
 const createPath = "/agentkeeper.v1.TaskService/CreateTask";
 const claimPath = "/agentkeeper.v1.TaskService/ClaimTask";
@@ -372,7 +374,7 @@ test("[AK-2.0-8e] [AK-2.5-10] [AK-2.6.3-4] closing ends every open call with UNA
   await assert.rejects(openSocket(door.port), { code: "ECONNREFUSED" });
 });
 
-test("closing does not wait for ever for a caller who does not read, nor for one who says nothing", async () => {
+test("[AK-3.2-6] closing leaves no connection open, not even to callers who neither read nor hang up", async () => {
   await using door = await openTestDoor();
   const client = await door.connectWarm();
   const agentId = await register(client, "one");
@@ -381,16 +383,23 @@ test("closing does not wait for ever for a caller who does not read, nor for one
   stream.end(frame(Buffer.alloc(0)));
   await once(stream, "response");
   stream.pause();
+  const calls = Array.from({ length: 1_000 }, () => client.acquireLease({ taskId: "t", agentId }));
+  await Promise.all(calls);
+  // To the other side a suspended process looks like this: it is there, and does nothing.
   const silent = await openSocket(door.port);
-  const acquiring = Array.from({ length: 1_000 }, () =>
-    client.acquireLease({ taskId: "t", agentId }),
-  );
-  await Promise.all(acquiring);
+  const suspended = await openSocket(door.port, { allowHalfOpen: true });
+  suspended.write(greeting);
+  suspended.resume();
+  const cutOff = Promise.all([once(silent, "close"), once(suspended, "close")]);
   const startedMs = performance.now();
   await door.closeDoor();
   const tookMs = performance.now() - startedMs;
   assert(tookMs < 1_800, `${tookMs} ms`);
-  silent.destroy();
+  // Something must fail for it to notice: it only ever writes.
+  suspended.write("x");
+  await sleep(20);
+  suspended.write("x");
+  await withinMs(1_000, cutOff);
 });
 
 test("closing twice is fine", async () => {
@@ -411,8 +420,8 @@ function card(name: string): AgentCard {
   return { name, description: "", version: "", capabilities: [], tools: [], metadata: new Map() };
 }
 
-async function openSocket(port: number): Promise<Socket> {
-  const socket = connectSocket(port, "127.0.0.1");
+async function openSocket(port: number, options: SocketConstructorOpts = {}): Promise<Socket> {
+  const socket = connectSocket({ port, host: "127.0.0.1", ...options });
   await once(socket, "connect");
   socket.on("error", () => {});
   return socket;
