@@ -209,8 +209,9 @@ export class SqliteLog implements Log {
     let before: Sealed | undefined;
     let expected = Math.max(afterSequence, this.#oldestSequence);
     try {
-      for (const row of this.#select.iterate(afterSequence, limit + 1)) {
-        if (entries.length >= limit || bytes > limits.readBytesMax) break;
+      const hasOneBefore = afterSequence >= this.#oldestSequence;
+      for (const row of this.#select.iterate(afterSequence, hasOneBefore ? limit + 1 : limit)) {
+        if (bytes > limits.readBytesMax) break;
         const sealed = toSealed(row);
         const isNext = sealed.sequence === expected;
         const isChained = !before || sealed.previous === before.checksum;
