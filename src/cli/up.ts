@@ -69,6 +69,7 @@ async function run(wishes: Wishes): Promise<number> {
     },
     ...(dataDirectory === undefined ? {} : { dataDirectory }),
   };
+  const stopping = stopSignal();
   let daemon: Daemon;
   try {
     daemon = await serve(options);
@@ -83,7 +84,7 @@ async function run(wishes: Wishes): Promise<number> {
     logger.info({ grpc: daemon.grpc.map(printPlace), http: daemon.http.map(printPlace) }, "up");
   }
 
-  const signal = await stopSignal();
+  const signal = await stopping;
   logger.info(`${signal}: stopping`);
   await daemon[Symbol.asyncDispose]();
   return exits.ok;
@@ -92,12 +93,14 @@ async function run(wishes: Wishes): Promise<number> {
 /** The second signal ends the process at once, whatever it is doing. */
 function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
+    let isFirst = true;
     const onSignal = (signal: NodeJS.Signals): void => {
-      process.on(signal, () => process.exit(exits.no));
+      if (!isFirst) process.exit(exits.no);
+      isFirst = false;
       resolve(signal);
     };
-    process.once("SIGTERM", onSignal);
-    process.once("SIGINT", onSignal);
+    process.on("SIGTERM", onSignal);
+    process.on("SIGINT", onSignal);
   });
 }
 

@@ -129,6 +129,24 @@ test("the order in which the dead are forgotten survives", () => {
   assert.deepEqual([...restore(loop.state).registry.dead], ["b", "c", "a"]);
 });
 
+test("the counters survive, also where nothing is left that was counted", () => {
+  const loop = new BareLoop();
+  loop.accept(register("a"));
+  for (const task of ["t1", "t2"]) loop.accept(createTask(task));
+  loop.accept(acquire("lease", "a"));
+  for (const task of ["t1", "t2"]) {
+    loop.accept(claim("a"));
+    loop.accept(complete(task, "a"));
+  }
+  loop.accept(deregister("a"));
+  loop.pass(90_000_000);
+  const { tasks, leases, registry } = loop.state;
+  assert.deepEqual([tasks.byId.size, leases.held.size, registry.agents.size], [0, 0, 0]);
+  assert.equal(restore(loop.state).tasks.lastPlace, 2);
+  assert.equal(restore(loop.state).leases.lastToken, 1n);
+  assert.equal(describe(restore(loop.state)), describe(loop.state));
+});
+
 test("states that differ in one fact are described differently", () => {
   const one = live([{ afterMs: 0, command: register("a") }]);
   for (const command of [

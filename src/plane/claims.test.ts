@@ -245,6 +245,36 @@ test("there is a bound on waiting claims, and it is told", async () => {
   assert.equal(await isSettled(again), false, "one place is free");
 });
 
+test("a caller that cannot make sense of its answer harms nobody who waits", async () => {
+  await using opened = await openPlane();
+  const { plane } = opened;
+  await given(plane, register("ada"));
+  const waiting = claims(plane, "ada");
+  const confused = (): never => {
+    throw new Error("we were wrong");
+  };
+  // Whether it is told at once or by its promise is all the same here.
+  await assert.rejects(async () => plane.submit(createTask("t"), me, confused), /we were wrong/);
+  assert.equal(await isSettled(waiting), true, "there is a task, and it was not asked");
+  assert.equal(await waiting, "t");
+});
+
+test("one that waits and cannot make sense of its answer harms nobody else", async () => {
+  await using opened = await openPlane();
+  const { plane } = opened;
+  await given(plane, register("ada"), register("bob"));
+  const confused = (): never => {
+    throw new Error("we were wrong");
+  };
+  const broken = plane.claim(claim("ada"), me, confused, { signal: forever });
+  const told = assert.rejects(broken, /we were wrong/);
+  const waiting = claims(plane, "bob");
+  await given(plane, createTask("t1"), createTask("t2"));
+  assert.equal(await isSettled(waiting), true);
+  assert.equal(await waiting, "t2");
+  assert.equal(await isSettled(told), true, "it hears of its own mistake");
+});
+
 test("a completed task goes to nobody", async () => {
   await using opened = await openPlane();
   const { plane } = opened;

@@ -7,6 +7,7 @@ import {
   campaign,
   claim,
   createTask,
+  deregister,
   heartbeat,
   register,
   setPolicy,
@@ -224,6 +225,30 @@ test("a plane whose log failed does not claim that all is durable", async () => 
   assert.deepEqual(claimed, []);
 });
 
+test("of a decision that we could not carry out, nothing is in the log", async () => {
+  const log = new MemoryLog();
+  await using opened = await openPlane({ log });
+  const { plane, faults } = opened;
+  // Something that can be written down twice, when it is created and claimed, but not a third time.
+  let prints = 0;
+  const toJSON = (): unknown => {
+    prints += 1;
+    if (prints === 3) throw new Error("we were wrong");
+    return [];
+  };
+  const requiredTools: readonly string[] = Object.assign([], { toJSON });
+  await plane.submit(register("ada"), me, nothing);
+  await plane.submit(acquire("t", "ada"), me, nothing);
+  await plane.submit(createTask("task", { requiredTools }), me, nothing);
+  await plane.submit(claim("ada"), me, nothing);
+  const before = log.lastSequence;
+  assert.throws(() => plane.submit(deregister("ada"), me, nothing), /we were wrong/);
+  await turns();
+  assert.equal(faults.length, 1);
+  const torn = (await log.read(before, 10)).map(({ event }) => event.type);
+  assert.deepEqual(torn, [], "a death without all that it entails");
+});
+
 test("a plane that cannot record that it was opened does not open", async () => {
   const log = new HeldLog();
   log.hold();
@@ -435,6 +460,18 @@ test("closing commits and answers what was decided, and refuses what comes", asy
   await plane[Symbol.asyncDispose]();
   assert.equal(log.lastSequence, 2);
   assert.equal(await plane.read((state) => state.registry.agents.size), 1);
+});
+
+test("whoever closes a plane that is closing waits as well", async () => {
+  const log = new HeldLog();
+  const { plane } = await openPlane({ log });
+  log.hold();
+  const reply = plane.submit(register("ada"), me, nothing);
+  const first = plane[Symbol.asyncDispose]();
+  const second = plane[Symbol.asyncDispose]();
+  assert.equal(await isSettled(second), false);
+  await log.letAllThrough();
+  await Promise.all([reply, first, second]);
 });
 
 test("a plane is told how much each commit wrote", async () => {

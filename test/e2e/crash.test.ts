@@ -24,13 +24,26 @@ import {
   TaskLedger,
   TokenMark,
 } from "./ledger.ts";
-import { Daemon, patienceMs, scratch, tipstaff, until, within } from "./processes.ts";
+import { Daemon, heard, patienceMs, scratch, tipstaff, until, within } from "./processes.ts";
 
 const rounds = Number(process.env["CRASH_ROUNDS"] ?? 30);
 const seed = Number(process.env["CRASH_SEED"] ?? Date.now() % 1_000_000);
 const callers = 6;
 
 test(`${rounds} kills under load lose nothing that was acknowledged`, async (context) => {
+  await endAgainAndAgain(context, "SIGKILL", rounds);
+});
+
+test("nor do a few orderly stops under load, each within 3 s", async (context) => {
+  await endAgainAndAgain(context, "SIGTERM", 4);
+});
+
+/** Starts, verifies, loads and ends the daemon so many times; at the end, looks at the whole log. */
+async function endAgainAndAgain(
+  context: TestContext,
+  signal: "SIGKILL" | "SIGTERM",
+  times: number,
+): Promise<void> {
   context.diagnostic(`CRASH_SEED=${seed}`);
   using directory = scratch();
   const random = new Random(seed);
@@ -40,7 +53,7 @@ test(`${rounds} kills under load lose nothing that was acknowledged`, async (con
   let crowd: Crowd | undefined;
   let calls = 0;
 
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < times; round += 1) {
     if (round % 5 === 4) await killAtStart(options, random);
     await using daemon = await Daemon.start(options);
     using client = new KeeperClient(daemon.address);
@@ -49,10 +62,15 @@ test(`${rounds} kills under load lose nothing that was acknowledged`, async (con
     try {
       crowd ??= await Crowd.gather(client, tokens);
       await crowd.verify(client);
-      const load = crowd.load(daemon, random);
+      const load = heard(crowd.load(daemon, random));
       const blocked = client.claimTask(crowd.prober);
       await sleep(random.between(20, 400));
-      await daemon.end("SIGKILL");
+      const sentMs = performance.now();
+      const exit = await daemon.end(signal);
+      if (signal === "SIGTERM") {
+        assert.deepEqual(exit, { code: 0, signal: null }, daemon.stderr);
+        assert(performance.now() - sentMs < 3_000, "it took too long to stop");
+      }
       calls += await load;
       assert.equal((await blocked).type, "unknown", "a claim that waits for nothing was answered");
       watched.push(await eventsOf(watch));
@@ -78,7 +96,7 @@ test(`${rounds} kills under load lose nothing that was acknowledged`, async (con
   assertSeenIsInLog(log, watched);
   assertTokensAreInLog(log, tokens);
   report(context, { calls, entries: log.length, events: watched.flat().length });
-});
+}
 
 test("a kill while a snapshot is written leaves a log that opens, and loses nothing", async (context) => {
   context.diagnostic(`CRASH_SEED=${seed}`);
@@ -168,9 +186,7 @@ class Crowd {
   }
 
   async verifyAll(client: KeeperClient): Promise<void> {
-    for (const ledger of this.#ledgers.flat()) {
-      if ("verifyAll" in ledger) await (ledger as TaskLedger | AgentLedger).verifyAll(client);
-    }
+    for (const ledger of this.#ledgers.flat()) await ledger.verifyAll?.(client);
   }
 
   /** All call until the daemon is gone; answers how many calls were answered. */

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { Task } from "../../src/wire/agentkeeper/index.ts";
 import { done, KeeperClient, millis } from "./client.ts";
-import { Daemon, mountSmall, patienceMs, scratch, tipstaff, within } from "./processes.ts";
+import { Daemon, heard, mountSmall, patienceMs, scratch, tipstaff, within } from "./processes.ts";
 
 const callers = 6;
 
@@ -60,7 +60,7 @@ async function fillUp(options: {
   await within(patienceMs, watch.began, "the watch to begin");
   const told: Told = { tasks: new Map(), leases: new Map() };
   const names = Array.from({ length: callers }, (_, index) => `caller-${index}`);
-  const filling = Promise.all(names.map((name) => callUntilItStops(daemon, name, told)));
+  const filling = heard(Promise.all(names.map((name) => callUntilItStops(daemon, name, told))));
   const exit = await within(patienceMs, daemon.exited, "the daemon to stop");
   await filling;
 

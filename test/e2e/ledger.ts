@@ -20,6 +20,8 @@ export interface Ledger {
   act(client: KeeperClient, random: Random): Promise<boolean>;
   /** Everything must be as it was told, or as the call without an answer would have left it. */
   verify(client: KeeperClient): Promise<void>;
+  /** Also what has not changed for long; slow. For those whose `verify` looks at changes only. */
+  verifyAll?(client: KeeperClient): Promise<void>;
 }
 
 /** Clocks of two processes of one machine may be this far apart. */
@@ -293,7 +295,6 @@ export class TaskLedger implements Ledger {
     this.#isClaiming = false;
   }
 
-  /** Also what ended long ago, as far as it is kept. */
   async verifyAll(client: KeeperClient): Promise<void> {
     await this.#verify(client, [...this.#things.keys()].slice(-1_000));
   }

@@ -83,6 +83,14 @@ describe("stopping", { concurrency: 2 }, () => {
   });
 });
 
+test("a refusal is told as such, on a new connection and on one that is no longer new", async () => {
+  await using daemon = await Daemon.start();
+  using client = new KeeperClient(daemon.address);
+  for (let calls = 0; calls < 100; calls += 1) {
+    assert.equal(refusal(await client.renew("invoice-42", "nobody", 1n, 60)), "NOT_FOUND");
+  }
+});
+
 describe("one directory, one daemon", { concurrency: 2 }, () => {
   test("a second daemon is refused and names the directory; kill -9 frees it", async () => {
     using directory = scratch();
@@ -116,7 +124,7 @@ describe("one directory, one daemon", { concurrency: 2 }, () => {
     const dataDirectory = join(file, "data");
     await using daemon = Daemon.spawn({ dataDirectory });
     assert.deepEqual(await within(patienceMs, daemon.exited, "the refusal"), failed);
-    assert.match(daemon.stderr, /^\S+ fatal cannot create \S+: .*\n$/);
+    assert.match(daemon.stderr, new RegExp(`^\\S+ fatal cannot .*${dataDirectory}.*\n$`));
   });
 });
 

@@ -18,7 +18,7 @@ import {
 import { Random } from "../../src/testing/random.ts";
 import type { Lease } from "../../src/wire/agentkeeper/index.ts";
 import { done, KeeperClient, millis, type Reply } from "./client.ts";
-import { Daemon, freePort, scratch } from "./processes.ts";
+import { Daemon, freePort, heard, scratch } from "./processes.ts";
 
 const seed = Number(process.env["LINEARIZABILITY_SEED"] ?? Date.now() % 1_000_000);
 const callers = 10;
@@ -45,7 +45,7 @@ test("what ten callers see of four leases, over a crash, is what one lease each 
   {
     await using daemon = await Daemon.start(options);
     await Promise.all(people.map((caller) => caller.register()));
-    const working = Promise.all(people.map((caller) => caller.work(daemon)));
+    const working = heard(Promise.all(people.map((caller) => caller.work(daemon))));
     await sleep(halfMs);
     await daemon.end("SIGKILL");
     const killedAtMs = nowMs();

@@ -215,6 +215,12 @@ export async function until(
   }
 }
 
+/** For a promise that is awaited later: should it fail before, that is no surprise to anyone. */
+export function heard<Value>(promise: Promise<Value>): Promise<Value> {
+  promise.catch(() => {});
+  return promise;
+}
+
 export async function within<Value>(
   ms: number,
   promise: Promise<Value>,

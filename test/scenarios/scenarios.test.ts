@@ -45,7 +45,7 @@ async function tell(text: string): Promise<readonly Line[]> {
       continue;
     }
     const words = sentence.replaceAll(/ +/g, " ");
-    lines.push({ time, sentence: words, outcomes: await world.at(Number(time) * 1_000, words) });
+    lines.push({ time, sentence: words, outcomes: await world.at(Number(time), words) });
   }
   return lines;
 }

@@ -1,6 +1,7 @@
 /**
- * The world in which a story is told: one plane on a simulated disk, a clock that starts at zero, and
+ * The world in which a story is told: one plane on a simulated disk, a clock that is moved by hand, and
  * agents whose names are their ids. Each sentence is carried out and answers with what came of it.
+ * Times and tokens are told as if they had begun at zero.
  */
 import assert from "node:assert/strict";
 import { type Command, check, type Event, type State, topics } from "../../src/core/index.ts";
@@ -10,6 +11,10 @@ import { ManualClock } from "../../src/testing/manual-clock.ts";
 import { SimulatedDisk } from "../../src/testing/simulated-disk.ts";
 import { SimulatedLog } from "../../src/testing/simulated-log.ts";
 import { openPlane, type TestPlane, test, turns } from "../../src/testing/test-plane.ts";
+
+const beginMs = 1_700_000_000_000;
+/** Tokens start at the wall clock in microseconds. */
+const firstToken = BigInt(beginMs) * 1_000n;
 
 type Words = Readonly<Record<string, string | undefined>>;
 type Sentence = {
@@ -33,7 +38,7 @@ const sentences: readonly Sentence[] = [
   sentence(
     "(?<who>\\S+) renews (?<what>\\S+)(?: for (?<ttl>\\S+)s)?(?: with token (?<token>\\d+))?",
     (world, { who = "", what = "", ttl, token }) => {
-      const presented = token === undefined ? world.tokenOf(who, what) : BigInt(token);
+      const presented = world.tokenOf(who, what, token);
       const ttlMs = ttl === undefined ? undefined : ms(ttl);
       return world.submit(say.renew(what, who, presented, ttlMs));
     },
@@ -41,7 +46,7 @@ const sentences: readonly Sentence[] = [
   sentence(
     "(?<who>\\S+) releases (?<what>\\S+)(?: with token (?<token>\\d+))?",
     (world, { who = "", what = "", token }) => {
-      const presented = token === undefined ? world.tokenOf(who, what) : BigInt(token);
+      const presented = world.tokenOf(who, what, token);
       return world.submit(say.release(what, who, presented));
     },
   ),
@@ -96,7 +101,7 @@ const sentences: readonly Sentence[] = [
 
 export class World {
   readonly #disk = new SimulatedDisk();
-  readonly #clock = new ManualClock(0);
+  readonly #clock = new ManualClock(beginMs);
   readonly #tokens = new Map<string, bigint>();
   #log: SimulatedLog = SimulatedLog.open({ disk: this.#disk });
   #opened: TestPlane | undefined;
@@ -106,7 +111,8 @@ export class World {
   readonly #asides: string[] = [];
 
   /** Carries out one sentence at its time; answers what happened until then, and of it. */
-  async at(atMs: number, text: string): Promise<readonly string[]> {
+  async at(seconds: number, text: string): Promise<readonly string[]> {
+    const atMs = beginMs + Math.round(seconds * 1_000);
     assert(atMs >= this.#clock.nowMs(), `the story goes back in time: ${text}`);
     const told = sentences.find(({ pattern }) => pattern.test(text));
     assert(told, `nobody understands: ${text}`);
@@ -167,8 +173,9 @@ export class World {
     return [];
   }
 
-  /** The last token that the agent was given for the task. */
-  tokenOf(name: string, task: string): bigint {
+  /** The token that is named; otherwise the last that the agent was given for the task. */
+  tokenOf(name: string, task: string, named: string | undefined): bigint {
+    if (named !== undefined) return firstToken + BigInt(named);
     return this.#tokens.get(`${name} ${task}`) ?? 0n;
   }
 
@@ -199,7 +206,7 @@ export class World {
       this.#tokens.set(`${holder} ${taskId}`, token);
     }
     return entries.filter(isTold).map(({ atMs, event }) => {
-      const when = atMs < nowMs ? `(at ${atMs / 1_000}s) ` : "";
+      const when = atMs < nowMs ? `(at ${(atMs - beginMs) / 1_000}s) ` : "";
       return `${when}${print(event)}`;
     });
   }
@@ -224,7 +231,7 @@ function print(event: Event): string {
     case "lease.renewed":
     case "lease.released":
     case "lease.expired":
-      return `${event.type} ${event.lease.taskId} ${event.lease.holder} token=${event.lease.token}`;
+      return `${event.type} ${event.lease.taskId} ${event.lease.holder} token=${event.lease.token - firstToken}`;
     case "leader.changed":
       return `${event.type} ${event.group} ${event.leader ?? "nobody"} term=${event.term}`;
     case "policy.changed":

@@ -17,6 +17,8 @@ export const limits = {
   /** Resets of streams: this many at once, then so many a second. Cancelling a watch is one. */
   streamResetBurst: 10_000,
   streamResetRate: 1_000,
+  /** How long a caller may go on sending after it was refused. */
+  lingerMs: 200,
   /** At closing: how long open calls may take to end. */
   closingMs: 1_000,
 

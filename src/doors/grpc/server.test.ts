@@ -386,11 +386,13 @@ test("[AK-3.2-6] closing leaves no connection open, not even to callers who neit
   const calls = Array.from({ length: 1_000 }, () => client.acquireLease({ taskId: "t", agentId }));
   await Promise.all(calls);
   // To the other side a suspended process looks like this: it is there, and does nothing.
-  const silent = await openSocket(door.port);
-  const suspended = await openSocket(door.port, { allowHalfOpen: true });
+  using silent = await openSocket(door.port);
+  using suspended = await openSocket(door.port, { allowHalfOpen: true });
   suspended.write(greeting);
-  suspended.resume();
-  const cutOff = Promise.all([once(silent, "close"), once(suspended, "close")]);
+  for (const socket of [silent, suspended]) socket.resume();
+  const cutOff = Promise.all(
+    [silent, suspended].map((socket) => new Promise((resolve) => socket.once("close", resolve))),
+  );
   const startedMs = performance.now();
   await door.closeDoor();
   const tookMs = performance.now() - startedMs;
@@ -420,11 +422,14 @@ function card(name: string): AgentCard {
   return { name, description: "", version: "", capabilities: [], tools: [], metadata: new Map() };
 }
 
-async function openSocket(port: number, options: SocketConstructorOpts = {}): Promise<Socket> {
+async function openSocket(
+  port: number,
+  options: SocketConstructorOpts = {},
+): Promise<Socket & Disposable> {
   const socket = connectSocket({ port, host: "127.0.0.1", ...options });
   await once(socket, "connect");
   socket.on("error", () => {});
-  return socket;
+  return Object.assign(socket, { [Symbol.dispose]: () => socket.destroy() });
 }
 
 async function withinMs<Value>(ms: number, promise: Promise<Value>): Promise<Value> {

@@ -270,8 +270,7 @@ export class ServerCall<Connection> {
     }
     const headers = { ":status": 200, "content-type": contentType, ...trailers };
     this.#stream.respond({ ...headers, "grpc-accept-encoding": "identity" }, endStream);
-    // What the caller is still sending is not wanted: without this the stream would stay half open.
-    if (!this.#stream.readableEnded) this.#stream.close(constants.NGHTTP2_NO_ERROR);
+    letGo(this.#stream);
   }
 
   endAfterMs(timeoutMs: number | undefined): void {
@@ -290,5 +289,15 @@ export class ServerCall<Connection> {
 
 function refuseHttp(stream: ServerHttp2Stream, status: number): void {
   stream.respond({ ":status": status }, endStream);
-  stream.close(constants.NGHTTP2_NO_ERROR);
+  letGo(stream);
+}
+
+/**
+ * Ends a stream whose caller goes on sending after it was answered. Not at once: a reset that overtakes
+ * the status would leave the caller without one. What arrives meanwhile is dropped.
+ */
+function letGo(stream: ServerHttp2Stream): void {
+  stream.resume();
+  const linger = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), limits.lingerMs);
+  stream.once("close", () => clearTimeout(linger));
 }
