@@ -19,6 +19,7 @@ import { check } from "./entitlements.ts";
 import type { Event } from "./events.ts";
 import { agentId, taskId } from "./ids.ts";
 import { type Command, mayAnswer, nextDueAtMs, overdue } from "./machine.ts";
+import type { ClaimTask } from "./tasks.ts";
 
 const open: Command = { type: "plane.open", wallMicros: 0, isKept: true };
 
@@ -321,7 +322,7 @@ test("a waiting claim asks again when a task may be there, or when its agent liv
   loop.accept(deregister("bob"));
   const stirring = (name: string): readonly string[] =>
     loop.events
-      .filter((event) => mayAnswer(event, { type: "task.claim", agentId: agentId(name) }))
+      .filter((event) => mayAnswer(loop.state, event, claiming(name)))
       .map(inShort);
   assert.deepEqual(stirring("ada"), [
     "task.created t",
@@ -330,7 +331,14 @@ test("a waiting claim asks again when a task may be there, or when its agent liv
     "task.requeued t",
   ]);
   assert.deepEqual(stirring("bob"), ["task.created t", "agent.died bob", "task.requeued t"]);
+  loop.accept(register("eve"));
+  loop.accept(claim("eve"));
+  assert.deepEqual(stirring("bob"), ["agent.died bob"], "nothing is left to be claimed");
 });
+
+function claiming(name: string): ClaimTask {
+  return { type: "task.claim", agentId: agentId(name) };
+}
 
 function inShort(event: Event): string {
   if ("lease" in event) return `${event.type} ${event.lease.taskId} ${event.lease.token}`;

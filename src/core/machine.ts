@@ -252,12 +252,13 @@ export function overdue(state: OwnState, nowMs: number): Due | undefined {
  * Whether an event may let a waiting claim succeed, or end its waiting. Whoever waits asks again then,
  * and only then.
  */
-export function mayAnswer(event: Event, command: tasks.ClaimTask): boolean {
+export function mayAnswer(state: State, event: Event, command: tasks.ClaimTask): boolean {
   switch (event.type) {
     case "task.created":
     case "task.failed":
     case "task.requeued":
-      return true;
+      // Someone who waited longer may have it already.
+      return state.tasks.queues.size > 0;
     case "agent.recovered":
     case "agent.died":
       return event.agent.id === command.agentId;

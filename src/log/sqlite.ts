@@ -49,6 +49,7 @@ export class SqliteLog implements Log {
   #lastSequence = 0;
   #lastAtMs = 0;
   #lastChecksum = noChecksum;
+  #hasSetAside = false;
   #isOpen = true;
 
   /** Refuses with `in_use`, `too_new`, `damaged` or `unusable`. */
@@ -138,6 +139,10 @@ export class SqliteLog implements Log {
 
   async loadSnapshot(onRow: (name: SectionName, row: string) => void): Promise<number> {
     for (const sequence of await this.#snapshots.sequences()) {
+      if (sequence > this.#lastSequence && this.#hasSetAside) {
+        this.warnings.push(`snapshot ${sequence} is of an entry that was set aside; passed over`);
+        continue;
+      }
       if (sequence > this.#lastSequence) {
         const message = `the log ends at entry ${this.#lastSequence}, but a snapshot was made at ${sequence}: entries are missing`;
         throw new LogError("damaged", message);
@@ -191,6 +196,7 @@ export class SqliteLog implements Log {
         .prepare("insert into damaged values (?, ?, ?)")
         .run(Date.now(), sequence, JSON.stringify(last));
       this.#database.prepare("delete from entries where sequence = ?").run(sequence);
+      this.#hasSetAside = true;
       this.warnings.push(`entry ${sequence}, the last one, was damaged and has been set aside`);
       last = sealedOrNone(select.get());
     }

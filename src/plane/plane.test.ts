@@ -209,6 +209,24 @@ test("a plane whose log fails stops: it says so once, and acknowledges nothing",
   assert.equal(await isSettled(lateRead), false, "it would show what may be lost");
 });
 
+test("a plane that stopped can be closed: who watches or waits is told", async () => {
+  const log = new HeldLog();
+  const { plane } = await openPlane({ log });
+  await plane.submit(register("ada"), me, nothing);
+  const watching = plane.watch().next();
+  const { signal } = new AbortController();
+  const waiting = plane.claim(claim("ada"), me, nothing, { signal });
+  log.hold();
+  plane.submit(register("bob"), me, nothing).catch(nothing);
+  await turns();
+  log.failOne(new LogError("cannot_write", "the disk is full"));
+  await turns();
+  await plane[Symbol.asyncDispose]();
+  assert.equal(await isSettled(Promise.all([watching, waiting])), true);
+  assert.deepEqual(await watching, { end: { code: "unavailable" } });
+  assert.equal((await waiting).refusal?.code, "unavailable");
+});
+
 test("a plane whose log failed does not claim that all is durable", async () => {
   const log = new HeldLog();
   await using opened = await openPlane({ log });

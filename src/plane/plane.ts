@@ -79,6 +79,7 @@ export class Plane {
   #answers: (() => void)[] = [];
   #committing: Promise<void> | undefined;
   #isClosed = false;
+  #closing: Promise<void> | undefined;
 
   /** Rebuilds the state from the log, and records that it was opened. Rejects if the log is damaged. */
   static async open(options: PlaneOptions): Promise<Plane> {
@@ -129,9 +130,12 @@ export class Plane {
     this.#catchUp();
     const decision = this.#apply(command, caller);
     if (decision.refusal) return this.#whenDurable(decision);
-    const value = look(this.#state, decision.events);
-    this.#stirWaiting(decision.events);
-    return this.#whenDurable({ value });
+    try {
+      return this.#whenDurable({ value: look(this.#state, decision.events) });
+    } finally {
+      // Also when the caller cannot make sense of it: others wait for what was decided.
+      this.#stirWaiting(decision.events);
+    }
   }
 
   /**
@@ -151,12 +155,21 @@ export class Plane {
     const ask = (): boolean => {
       const decision = this.#apply(command, caller);
       if (decision.refusal?.code === "no_task") return false;
-      const outcome = decision.refusal ? decision : { value: look(this.#state, decision.events) };
-      resolve(this.#whenDurable(outcome));
       signal.removeEventListener("abort", giveUp);
+      try {
+        const outcome = decision.refusal ? decision : { value: look(this.#state, decision.events) };
+        resolve(this.#whenDurable(outcome));
+      } catch (fault) {
+        // Whoever asked hears of it, not whoever happened to wake it.
+        reject(fault);
+      }
       return true;
     };
-    const waiting = { command, ask, refuse: (refusal: Refusal) => resolve({ refusal }) };
+    const refuse = (refusal: Refusal): void => {
+      signal.removeEventListener("abort", giveUp);
+      resolve({ refusal });
+    };
+    const waiting = { command, ask, refuse };
     const giveUp = (): void => {
       this.#waitingRoom.delete(waiting);
       reject(signal.reason);
@@ -212,8 +225,12 @@ export class Plane {
   }
 
   /** Refuses what comes, answers who waits, and commits what was decided. The log stays open. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#isClosed) return;
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     this.#isClosed = true;
     this.#waitingRoom.close(shuttingDown);
     // What went wrong with the log was told when it did.
@@ -266,7 +283,7 @@ export class Plane {
 
   #stirWaiting(events: readonly Event[]): void {
     if (this.#waitingRoom.size === 0) return;
-    for (const event of events) this.#waitingRoom.hear(event);
+    for (const event of events) this.#waitingRoom.hear(this.#state, event);
   }
 
   #whenDurable<Value>(value: Value): Promise<Value> {
@@ -296,12 +313,15 @@ export class Plane {
       for (const answer of answers) answer();
     }
     this.#committing = undefined;
-    this.#snapshots.consider(this.#state, this.#lastSequence);
+    if (!this.#isClosed) this.#snapshots.consider(this.#state, this.#lastSequence);
   }
 
   /** From here on nothing is answered: what was decided may not be in the log. */
   #stop(fault: unknown): void {
     this.#isClosed = true;
+    // Half a decision must not reach the log, nor a snapshot of it the disk.
+    this.#undurable = [];
+    this.#answers = [];
     this.#options.onFault(fault);
   }
 

@@ -1,5 +1,5 @@
 /** Commands that were told "nothing for you now" and wait, in the order in which they came. */
-import { type ClaimTask, type Event, mayAnswer, type Refusal } from "../core/index.ts";
+import { type ClaimTask, type Event, mayAnswer, type Refusal, type State } from "../core/index.ts";
 
 export type Waiting = {
   readonly command: ClaimTask;
@@ -24,9 +24,9 @@ export class WaitingRoom {
   }
 
   /** An event may be what someone waits for. The one who has waited longest is asked first. */
-  hear(event: Event): void {
+  hear(state: State, event: Event): void {
     for (const waiting of this.#waiting) {
-      if (mayAnswer(event, waiting.command) && waiting.ask()) this.#waiting.delete(waiting);
+      if (mayAnswer(state, event, waiting.command) && waiting.ask()) this.#waiting.delete(waiting);
     }
   }
 

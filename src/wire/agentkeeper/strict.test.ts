@@ -45,6 +45,17 @@ test("[AK-2.0-6c] a tag of zero, and the end of a group that never began, are no
   refused(FindRequest, "000a0161", noMessage);
 });
 
+test("[AK-2.0-6c] a field number of zero, and a group that ends as another, are no message", () => {
+  refused(FindRequest, "0200", noMessage);
+  refused(FindRequest, "0500000000", noMessage);
+  refused(FindRequest, "1b0c", noMessage);
+});
+
+test("a group, which nobody uses any more, is skipped", () => {
+  const { message } = decodeStrictly(FindRequest, Buffer.from("630801640a0171", "hex"));
+  assert.deepEqual(message, { query: "q", tools: [], limit: 0 });
+});
+
 test("[AK-2.0-6c] a number of more than ten bytes is no message", () => {
   refused(FindRequest, "18ffffffffffffffffffff01", noMessage);
 });

@@ -1,0 +1,143 @@
+/**
+ * Who may import whom, as data. If you need a new arrow, change the table in the same commit and say why
+ * in its message: that line of the diff is the review.
+ */
+import { dirname, join, posix } from "node:path";
+
+/** A file of the sources, by its path below `src/`. */
+export type Source = { readonly path: string; readonly text: string };
+
+type Room = {
+  /** Other rooms, through their `index.ts`. */
+  readonly rooms: readonly string[];
+  /** Packages and modules of Node; one that ends in `*` stands for all that begin so. */
+  readonly packages: readonly string[];
+};
+
+const upToTransport = ["core", "log", "plane", "views", "wire", "transport"];
+const upToTesting = [...upToTransport, "doors", "runtime", "client", "testing"];
+
+/** A door is a room of its own where packages are concerned. What has no entry is no room. */
+export const rooms: Readonly<Record<string, Room>> = {
+  core: { rooms: [], packages: [] },
+  log: {
+    rooms: ["core"],
+    packages: [
+      "node:crypto",
+      "node:fs",
+      "node:fs/promises",
+      "node:path",
+      "node:sqlite",
+      "node:timers/promises",
+    ],
+  },
+  plane: { rooms: ["core", "log"], packages: ["node:assert/strict", "node:timers/promises"] },
+  views: { rooms: ["core"], packages: ["node:assert/strict"] },
+  wire: { rooms: [], packages: ["@bufbuild/protobuf*"] },
+  transport: { rooms: [], packages: ["node:*"] },
+  "doors/grpc": { rooms: upToTransport, packages: ["node:*"] },
+  "doors/http": {
+    rooms: upToTransport,
+    packages: ["node:*", "hono*", "@hono/node-server", "prom-client"],
+  },
+  runtime: { rooms: ["core", "plane", "wire", "transport"], packages: ["node:*"] },
+  client: { rooms: ["wire", "transport"], packages: [] },
+  testing: { rooms: upToTesting, packages: ["node:*", "@grpc/grpc-js"] },
+  "serve.ts": { rooms: upToTesting, packages: ["node:*"] },
+  "embedded.ts": { rooms: [...upToTesting, "serve.ts"], packages: ["node:*"] },
+  cli: { rooms: [...upToTesting, "serve.ts", "embedded.ts"], packages: ["node:*", "pino"] },
+};
+
+/** Words that say nothing about what is inside. */
+const emptyWords = ["utils", "util", "helpers", "common", "shared", "misc", "base", "manager"];
+
+/** Everything that is wrong with the sources, one line each. */
+export function violations(sources: readonly Source[]): readonly string[] {
+  return sources.flatMap((source) => [
+    ...judgeFolders(source),
+    ...judgeImports(source),
+    ...judgeText(source),
+  ]);
+}
+
+function judgeFolders({ path }: Source): readonly string[] {
+  const folders = path.split("/").slice(0, -1);
+  const problems = folders
+    .filter((folder) => emptyWords.includes(folder))
+    .map((folder) => `${path}: a folder named ${folder}`);
+  return roomOf(path) === undefined ? [...problems, `${path}: is in no room`] : problems;
+}
+
+function judgeImports(source: Source): readonly string[] {
+  const { path } = source;
+  const name = roomOf(path);
+  const room = name === undefined ? undefined : rooms[name];
+  if (name === undefined || !room || isTest(path)) return [];
+  return importsOf(source).flatMap((imported) => {
+    if (!imported.startsWith(".")) {
+      const isAllowed = room.packages.some((allowed) => stands(allowed, imported));
+      return isAllowed ? [] : [`${path}: ${name} may not import ${imported}`];
+    }
+    const target = posix.normalize(join(dirname(path), imported));
+    if (target === "../package.json") return name === "cli" ? [] : [`${path}: reads package.json`];
+    const other = roomOf(target);
+    if (other === name) return [];
+    if (other === undefined) return [`${path}: imports ${target}, which is in no room`];
+    if (!room.rooms.includes(topOf(other))) return [`${path}: ${name} may not import ${other}`];
+    const isFront = target.endsWith("/index.ts") || !target.includes("/");
+    return isFront || name === "testing" ? [] : [`${path}: imports ${target}, not its index.ts`];
+  });
+}
+
+function judgeText({ path, text }: Source): readonly string[] {
+  if (path.includes("/gen/")) return [];
+  const code = withoutStrings(withoutComments(text));
+  const problems: string[] = [];
+  const forbid = (pattern: RegExp, problem: string): void => {
+    if (pattern.test(code)) problems.push(`${path}: ${problem}`);
+  };
+  forbid(/^export \*/m, "has `export *`");
+  forbid(/^export default\b/m, "has a default export");
+  forbid(/(?:[:<|&(,]\s*|\bas\s+|\breadonly\s+)any\b(?!\s*[(:?])/, "has an `any`");
+  const isFree = topOf(roomOf(path) ?? "") === "cli" || isTest(path);
+  const process = /\bprocess\s*\.\s*(?:env|exit|on)\b/;
+  if (!isFree) forbid(process, "asks process for what only the command line may ask");
+  return problems;
+}
+
+/** What a file imports, statically or when it runs, types included. */
+export function importsOf({ text }: Source): readonly string[] {
+  const code = withoutComments(text);
+  const patterns = [
+    /^(?:import|export)\b[^;]*?\bfrom\s+"([^"]+)"/gm,
+    /^import\s+"([^"]+)"/gm,
+    /\bimport\(\s*"([^"]+)"/g,
+  ];
+  return patterns.flatMap((pattern) => [...code.matchAll(pattern)].map((found) => found[1] ?? ""));
+}
+
+function roomOf(path: string): string | undefined {
+  const [top = "", second = ""] = path.split("/");
+  return [`${top}/${second}`, top].find((name) => Object.hasOwn(rooms, name));
+}
+
+function topOf(room: string): string {
+  return room.split("/")[0] ?? room;
+}
+
+/** Tests, and the suites that engines share, may lean on whatever they like. */
+function isTest(path: string): boolean {
+  return path.endsWith(".test.ts") || path.endsWith("/contract.ts");
+}
+
+function stands(allowed: string, imported: string): boolean {
+  return allowed.endsWith("*") ? imported.startsWith(allowed.slice(0, -1)) : imported === allowed;
+}
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/(^|\s)\/\/.*$/gm, "$1");
+}
+
+function withoutStrings(code: string): string {
+  return code.replaceAll(/"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g, '""');
+}

@@ -1,0 +1,66 @@
+/**
+ * Storms by the hundred. `SIMULATION_SEEDS=20000` (or `--long`) lets more of them loose;
+ * `SIMULATION_SEED=4117` replays one.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isEventType, topics } from "../../src/core/index.ts";
+import { Storm } from "./storm.ts";
+
+const stepsPerStorm = 300;
+const one = process.env["SIMULATION_SEED"];
+const isLong = process.argv.includes("--long");
+const count = Number(process.env["SIMULATION_SEEDS"] ?? (isLong ? 20_000 : 500));
+
+test("nothing is lost, doubled or shown too soon, whatever happens", async (context) => {
+  const seen = new Map<string, number>();
+  const seeds =
+    one === undefined ? Array.from({ length: count }, (_, at) => at + 1) : [Number(one)];
+  for (const seed of seeds) {
+    const storm = new Storm(seed);
+    await storm.run(stepsPerStorm);
+    for (const [what, often] of storm.seen) seen.set(what, (seen.get(what) ?? 0) + often);
+  }
+  if (one !== undefined) return;
+  for (const [what, often] of [...seen].sort()) context.diagnostic(`${what}: ${often}`);
+  const wanting = [...Object.keys(topics).filter(isEventType), ...mustHappen].filter(
+    (what) => !seen.has(what),
+  );
+  assert.deepEqual(wanting, [], "a storm in which this never happens proves little");
+});
+
+test("the same seed gives the same storm", async () => {
+  const [first, second] = [new Storm(7), new Storm(7)];
+  await first.run(stepsPerStorm);
+  await second.run(stepsPerStorm);
+  assert.deepEqual(second.trace, first.trace);
+  assert.deepEqual(second.seen, first.seen);
+});
+
+const mustHappen = [
+  "agent_not_found",
+  "agent_dead",
+  "lease_held",
+  "lease_not_found",
+  "token_mismatch",
+  "task_not_found",
+  "task_not_claimed",
+  "task_claimed_by_another",
+  "no_task",
+  "claim: waited",
+  "claim: agent_dead",
+  "claim: unavailable",
+  "hung up",
+  "policy: allow",
+  "policy: deny",
+  "crashed with work under way",
+  "torn tail dropped",
+  "durable, though nobody was told",
+  "stopped because the disk failed",
+  "damaged snapshot passed over",
+  "suspended",
+  "away: back",
+  "away: day",
+  "watch resumed",
+  "closed",
+];

@@ -1,0 +1,862 @@
+/**
+ * One storm: a plane on a disk that forgets, clients that ask for everything, agents that fall silent,
+ * watchers that come and go, a process that is killed at any moment. All chance comes from the seed, and
+ * nothing happens but in steps that the storm itself takes, so that the seed is the whole story.
+ *
+ * After each step it looks whether everything still holds that must hold; the first thing that does not
+ * ends the storm, with the seed and the last steps before it.
+ */
+import assert from "node:assert/strict";
+import {
+  type AgentId,
+  agentId,
+  type Command,
+  capture,
+  check,
+  describe,
+  type Event,
+  emptyState,
+  evolve,
+  type OwnState,
+  printEvent,
+  type State,
+} from "../../src/core/index.ts";
+import { type Entry, LogError } from "../../src/log/index.ts";
+import { type Outcome, Plane, type Watch } from "../../src/plane/index.ts";
+import * as say from "../../src/testing/commands.ts";
+import { ManualClock } from "../../src/testing/manual-clock.ts";
+import { Random } from "../../src/testing/random.ts";
+import { SimulatedDisk } from "../../src/testing/simulated-disk.ts";
+import { SimulatedLog } from "../../src/testing/simulated-log.ts";
+import { fitting, forecast, judge } from "./forecast.ts";
+import { Referee } from "./referee.ts";
+
+/** One run of the process, from its start to its end. */
+type Life = {
+  readonly log: SimulatedLog;
+  readonly plane: Plane;
+  readonly clock: ManualClock;
+  /** The state that the plane works on, as a view sees it: it may be ahead of the log. */
+  readonly state: State;
+  /** How much the plane's time is ahead of the clock, because the log was. */
+  readonly aheadMs: number;
+};
+
+/** What a client believes to hold, because it was told so. */
+type Belief = { readonly taskId: string; readonly holder: AgentId; readonly token: bigint };
+
+type Waiting = { readonly agentId: AgentId; readonly calling: AbortController };
+
+type Watcher = {
+  /** All entries, or only those that are published. */
+  readonly isFiltered: boolean;
+  afterSequence: number;
+  watch: Watch | undefined;
+  isReading: boolean;
+};
+
+/** What one command saw: it may be answered when all of that is durable. */
+type Sight = { events: readonly Event[]; firstSequence: number; sequence: number };
+
+const traceLength = 30;
+const tools = ["x", "y"] as const;
+const names = {
+  leases: ["l1", "l2", "l3"],
+  groups: ["g1", "g2"],
+  policies: ["p1", "p2", "p3", "p4"],
+  patterns: ["*", "a", "a*", "*b", "ab"],
+  words: ["a", "b", "ab", "aab", "*"],
+  outputs: ["", "b25l"],
+} as const;
+
+export class Storm {
+  readonly seed: number;
+  /** How often each kind of thing happened, to see that the storm is a storm. */
+  readonly seen: Map<string, number> = new Map();
+  readonly #random: Random;
+  readonly #disk: SimulatedDisk;
+  readonly #trace: string[] = [];
+  /** What waits for its turn: commits, steps of the disk, reads of the log. */
+  #turns: (() => void)[] = [];
+  #life: Life | undefined;
+  #wallMs = 1_700_000_000_000;
+  #step = 0;
+  #violation: unknown;
+
+  // What is known to be durable, and what follows from it.
+  readonly #referee = new Referee();
+  readonly #durable: string[] = [];
+  readonly #busSequences: number[] = [];
+  readonly #folded: OwnState = emptyState();
+  /** What was handed to the log last, by sequence. It may or may not have arrived. */
+  readonly #attempted = new Map<number, string>();
+  readonly #heard = new Map<string, { readonly atMs: number; readonly sequence: number }[]>();
+
+  // What clients know, because they were told.
+  #agents: AgentId[] = [];
+  #beliefs: Belief[] = [];
+  #tasks: string[] = [];
+  #silent = new Set<AgentId>();
+  #unanswered = 0;
+  readonly #waiting: Waiting[] = [];
+  readonly #watchers: readonly Watcher[] = [
+    { isFiltered: false, afterSequence: 0, watch: undefined, isReading: false },
+    { isFiltered: false, afterSequence: 0, watch: undefined, isReading: false },
+    { isFiltered: true, afterSequence: 0, watch: undefined, isReading: false },
+  ];
+  #minted = 0;
+  #isDiskBroken = false;
+  #isStopped = false;
+  #isClosing = false;
+
+  constructor(seed: number) {
+    this.seed = seed;
+    this.#random = new Random(seed);
+    this.#disk = new SimulatedDisk(`disk-${seed}`);
+  }
+
+  async run(steps: number): Promise<void> {
+    try {
+      while (this.#step < steps) {
+        this.#step += 1;
+        if (this.#life) await this.#act(this.#life);
+        else await this.#start();
+        this.#inspect();
+      }
+      await this.#calm();
+    } catch (cause) {
+      const message = cause instanceof Error ? cause.message : String(cause);
+      const told = this.#trace.map((line) => `  ${line}`).join("\n");
+      throw new Error(`seed ${this.seed}, step ${this.#step}: ${message}\n${told}`, { cause });
+    }
+  }
+
+  /** The last steps, for people to read; equal for equal seeds. */
+  get trace(): readonly string[] {
+    return this.#trace;
+  }
+
+  async #act(life: Life): Promise<void> {
+    if (this.#isStopped) return this.#crash("after the disk failed");
+    const kind = this.#random.weighted({
+      command: 40,
+      turn: 40,
+      claim: 8,
+      time: 10,
+      late: 4,
+      beats: 8,
+      watch: 10,
+      read: 5,
+      abort: 1,
+      snapshot: 1,
+      suspend: 1,
+      crash: 1.5,
+      close: 0.3,
+      breakDisk: 0.3,
+    });
+    switch (kind) {
+      case "command":
+        this.#submit(life, this.#anyCommand());
+        break;
+      case "turn":
+        for (let count = this.#random.between(1, 4); count > 0; count--) await this.#takeTurn();
+        return;
+      case "claim":
+        this.#claim(life, this.#anyAgent());
+        break;
+      case "time":
+        this.#tell(`time passes: ${this.#pass(life, this.#anyTime(life))} ms`);
+        break;
+      case "late":
+        this.#submitLate(life);
+        break;
+      case "beats":
+        for (const id of this.#agents) {
+          if (!this.#silent.has(id)) this.#submit(life, say.heartbeat(id));
+        }
+        if (this.#random.chance(30)) this.#silent = new Set(this.#someAgents(30));
+        break;
+      case "watch":
+        this.#watch(life, this.#random.pick(this.#watchers as [Watcher, ...Watcher[]]));
+        break;
+      case "read":
+        this.#read(life);
+        break;
+      case "abort":
+        this.#abort();
+        break;
+      case "snapshot":
+        this.#snapshot(life);
+        break;
+      case "suspend":
+        this.#sleep(life);
+        break;
+      case "crash":
+        return this.#crash("at any moment");
+      case "close":
+        return this.#close(life);
+      case "breakDisk":
+        this.#tell("the disk begins to fail");
+        this.#isDiskBroken = true;
+        break;
+    }
+    await this.#drain();
+  }
+
+  async #start(): Promise<void> {
+    const log = SimulatedLog.open({
+      disk: this.#disk,
+      later: (run) => this.#turns.push(run),
+      fails: () => this.#isDiskBroken && this.#random.chance(25),
+    });
+    if (log.warnings.length > 0) this.#note("torn tail dropped");
+    // What the last life wrote but did not live to see synced is there, but lasts only once the
+    // opening, which comes after it in the same file, is synced as well.
+    const found = await this.#checkDisk(log);
+    let isOpening = true;
+    const append = log.append.bind(log);
+    log.append = async (entries, expectedSequence) => {
+      for (const entry of entries) this.#attempted.set(entry.sequence, textOf(entry));
+      await append(entries, expectedSequence);
+      if (isOpening) this.#outlive(found);
+      isOpening = false;
+      this.#witness(entries);
+    };
+    const clock = new ManualClock(this.#wallMs);
+    let state: State | undefined;
+    const probe = {
+      reset: (whole: State) => {
+        state = whole;
+      },
+      apply: (event: Event) => this.#note(event.type),
+    };
+    const opening = Plane.open({
+      log,
+      clock,
+      views: [probe],
+      afterTurn: (run) => this.#turns.push(run),
+      onFault: (fault) => this.#stop(fault),
+    });
+    let plane: Plane | undefined;
+    opening.then(
+      (opened) => {
+        plane = opened;
+      },
+      (fault: unknown) => this.#stop(fault),
+    );
+    await this.#drain();
+    while (!plane && !this.#isStopped) {
+      if (this.#random.chance(1)) return this.#crash("while opening");
+      assert(this.#turns.length > 0, "opening never ends");
+      await this.#takeTurn();
+    }
+    if (this.#isStopped) return this.#crash("because the disk failed while opening");
+    assert(plane && state, "a plane that opened has a state");
+    if (log.warnings.some((warning) => warning.startsWith("snapshot"))) {
+      this.#note("damaged snapshot passed over");
+    }
+    this.#tell(`opened at entry ${plane.lastSequence}`);
+    assert.equal(describe(state), describe(this.#folded), "the log gives back the state");
+    this.#life = { log, plane, clock, state, aheadMs: this.#aheadMs(plane, clock) };
+  }
+
+  /** The process ends, and takes with it whatever was not synced. */
+  async #crash(when: string): Promise<void> {
+    this.#tell(`crash ${when}`);
+    this.#note("crashed");
+    if (this.#turns.length > 0) this.#note("crashed with work under way");
+    this.#disk.crash(this.#random);
+    const snapshots = this.#disk.names.filter((name) => name.endsWith(".snapshot"));
+    if (this.#random.chance(10)) {
+      const name = this.#random.pickAny(snapshots);
+      if (name !== undefined) this.#disk.damage(name, this.#random);
+    }
+    this.#end();
+  }
+
+  async #close(life: Life): Promise<void> {
+    this.#tell("closes");
+    this.#isClosing = true;
+    let isClosed = false;
+    const closing = life.plane[Symbol.asyncDispose]();
+    Promise.resolve(closing).then(
+      () => {
+        isClosed = true;
+      },
+      (fault: unknown) => this.#blame(fault),
+    );
+    await this.#drain();
+    while (!isClosed && !this.#isStopped) {
+      assert(this.#turns.length > 0, "closing never ends");
+      await this.#takeTurn();
+    }
+    await this.#runOut();
+    if (!this.#isStopped) {
+      assert.equal(this.#unanswered, 0, "everyone is answered before the plane is closed");
+      assert.deepEqual(this.#waiting, [], "also those who waited");
+      this.#note("closed");
+    }
+    this.#end();
+  }
+
+  #end(): void {
+    this.#turns = [];
+    this.#life = undefined;
+    this.#isStopped = false;
+    this.#isClosing = false;
+    this.#isDiskBroken = false;
+    this.#unanswered = 0;
+    this.#waiting.length = 0;
+    for (const watcher of this.#watchers) {
+      watcher.watch = undefined;
+      watcher.isReading = false;
+    }
+    const away = this.#random.weighted({ short: 60, long: 30, day: 4, back: 6 });
+    const awayMs = {
+      short: this.#random.between(0, 3_000),
+      long: this.#random.between(3_000, 400_000),
+      day: 90_000_000,
+      back: -this.#random.between(1, 60_000),
+    };
+    this.#wallMs += awayMs[away];
+    this.#note(`away: ${away}`);
+  }
+
+  /** The storm is over: everything that was begun comes to its end. */
+  async #calm(): Promise<void> {
+    this.#tell("the storm is over");
+    this.#isDiskBroken = false;
+    if (this.#isStopped) await this.#crash("after the disk failed");
+    while (!this.#life) await this.#start();
+    this.#pass(this.#life, 1);
+    await this.#runOut();
+    assert.equal(this.#unanswered, 0, "everyone is answered in the end");
+    this.#inspect();
+    assert.equal(describe(this.#life.state), describe(this.#folded));
+    for (const watcher of this.#watchers) {
+      this.#watch(this.#life, watcher);
+      await this.#runOut();
+      if (watcher.isFiltered) continue;
+      assert.equal(watcher.afterSequence, this.#durable.length, "a watcher sees all, in the end");
+    }
+    await this.#close(this.#life);
+  }
+
+  #anyCommand(): Command {
+    const random = this.#random;
+    const id = this.#anyAgent();
+    const lease = random.pick(names.leases);
+    const group = random.pick(names.groups);
+    const task = this.#random.pickAny(this.#tasks.slice(-6)) ?? "t0";
+    const belief = random.pickAny(this.#beliefs);
+    const own = belief && random.chance(80) ? belief : undefined;
+    const presented = own?.token ?? this.#random.pickAny(this.#beliefs)?.token ?? 1n;
+    const kind = random.weighted({
+      register: this.#livingCount() < 4 ? 25 : 1,
+      deregister: 1,
+      acquire: 10,
+      renew: 6,
+      release: 4,
+      campaign: 5,
+      resign: 3,
+      setPolicy: 3,
+      deletePolicy: 1,
+      createTask: 6,
+      claim: 3,
+      unclaim: 1,
+      complete: 4,
+      fail: 3,
+    });
+    switch (kind) {
+      case "register": {
+        const ttlMs = random.pick([1_000, 3_000, 10_000, 100_000]);
+        const offered = tools.filter(() => random.chance(60));
+        return say.register(this.#mint("a"), { ttlMs, tools: offered });
+      }
+      case "deregister":
+        return say.deregister(id);
+      case "acquire":
+        return say.acquire(lease, id, random.pick([500, 5_000, 60_000]));
+      case "renew": {
+        const ttlMs = random.chance(50) ? random.between(1, 20_000) : undefined;
+        return say.renew(own?.taskId ?? lease, own?.holder ?? id, presented, ttlMs);
+      }
+      case "release":
+        return say.release(own?.taskId ?? lease, own?.holder ?? id, presented);
+      case "campaign":
+        return say.campaign(group, id);
+      case "resign":
+        return say.resign(group, id);
+      case "setPolicy": {
+        const part = (): string => random.pick(names.patterns);
+        const effect = random.chance(50) ? "allow" : "deny";
+        return say.setPolicy(random.pick(names.policies), effect, `${part()} ${part()} ${part()}`);
+      }
+      case "deletePolicy":
+        return say.deletePolicy(random.pick(names.policies));
+      case "createTask":
+        return say.createTask(this.#mint("t"), {
+          input: random.chance(50) ? "aW4=" : "",
+          requiredTools: tools.filter(() => random.chance(30)),
+          maxRetries: random.below(3),
+          claimMs: random.pick([1_000, 10_000]),
+        });
+      case "claim":
+        return say.claim(id);
+      case "unclaim":
+        return say.unclaim(task, id);
+      case "complete":
+        return say.complete(task, this.#claimantOf(task) ?? id, random.pick(names.outputs));
+      case "fail":
+        return say.fail(task, this.#claimantOf(task) ?? id, "boom");
+    }
+  }
+
+  #submit(life: Life, command: Command): void {
+    // What is overdue ends first, so that the forecast sees what the command will see.
+    life.plane.tick();
+    const expected = forecast(life.state, command);
+    const sight: Sight = { events: [], firstSequence: 0, sequence: 0 };
+    const before = life.plane.lastSequence;
+    const answer = life.plane.submit(command, { actor: "client" }, (_, events) => {
+      this.#look(life, sight, events);
+      if (command.type === "agent.heartbeat") this.#hear(life, command.agentId);
+    });
+    sight.sequence = life.plane.lastSequence;
+    this.#tell(`${inShort(command)} (${before} -> ${sight.sequence}, ${expected ?? "accepted"})`);
+    this.#await(life, answer, sight, (outcome) => {
+      assert.equal(outcome.refusal?.code, expected, `${inShort(command)}: the other outcome`);
+      this.#note(expected ?? command.type);
+      for (const event of sight.events) this.#learn(command, event);
+    });
+  }
+
+  /** A command that comes before anyone has looked at what is overdue. */
+  #submitLate(life: Life): void {
+    const ms = this.#anyTime(life);
+    const command = this.#anyCommand();
+    this.#wallMs += ms;
+    life.clock.leap(ms);
+    const sight: Sight = { events: [], firstSequence: 0, sequence: 0 };
+    const answer = life.plane.submit(command, { actor: "client" }, (_, events) => {
+      this.#look(life, sight, events);
+      if (command.type === "agent.heartbeat") this.#hear(life, command.agentId);
+    });
+    const nowMs = life.clock.nowMs();
+    sight.sequence = life.plane.lastSequence;
+    this.#tell(`after ${ms} ms: ${inShort(command)}`);
+    this.#await(life, answer, sight, ({ refusal }) => {
+      const held = refusal?.lease;
+      assert(!held || held.expiresAtMs > nowMs, "a lease that has expired is in nobody's way");
+      for (const event of sight.events) this.#learn(command, event);
+      this.#note("late");
+    });
+  }
+
+  #claim(life: Life, id: AgentId): void {
+    life.plane.tick();
+    const expected = forecast(life.state, say.claim(id));
+    const waiting: Waiting = { agentId: id, calling: new AbortController() };
+    const sight: Sight = { events: [], firstSequence: 0, sequence: 0 };
+    let isDecided = false;
+    const { signal } = waiting.calling;
+    const command = say.claim(id);
+    const look = (state: State, events: readonly Event[]): void => {
+      isDecided = true;
+      this.#look(life, sight, events);
+      this.#judgeFairness(state, waiting, events);
+      this.#leave(waiting);
+    };
+    const answer = life.plane.claim(command, { actor: "client" }, look, { signal });
+    sight.sequence ||= life.plane.lastSequence;
+    this.#tell(`${id} claims (${expected ?? "accepted"})`);
+    if (expected === "no_task") this.#waiting.push(waiting);
+    else assert.equal(isDecided, expected === undefined, "a claim that can be decided is");
+    const mayWait = expected === "no_task";
+    this.#await(
+      life,
+      answer,
+      sight,
+      ({ refusal }) => {
+        this.#leave(waiting);
+        const codes = mayWait ? ["agent_dead", "agent_not_found", "unavailable"] : [expected];
+        if (refusal) assert(codes.includes(refusal.code), `a claim ended with ${refusal.code}`);
+        this.#note(refusal ? `claim: ${refusal.code}` : `claim: ${mayWait ? "waited" : "at once"}`);
+        for (const event of sight.events) this.#learn(command, event);
+        // The client was gone before it could be told.
+        const [event] = sight.events;
+        if (event?.type !== "task.claimed" || !this.#random.chance(15)) return;
+        if (!this.#isStopped && !this.#isClosing)
+          this.#submit(life, say.unclaim(event.task.id, id));
+      },
+      { mayWait },
+    );
+  }
+
+  #abort(): void {
+    const waiting = this.#random.pickAny(this.#waiting);
+    if (!waiting) return;
+    this.#tell(`${waiting.agentId} hangs up`);
+    this.#leave(waiting);
+    waiting.calling.abort(hungUp);
+    this.#note("hung up");
+  }
+
+  #read(life: Life): void {
+    const word = (): string => this.#random.pick(names.words);
+    const question = { subject: word(), action: word(), resource: word() };
+    const sight: Sight = { events: [], firstSequence: 0, sequence: 0 };
+    const answer = life.plane.read((state) => {
+      sight.sequence = life.plane.lastSequence;
+      const { policies } = state.entitlements;
+      const answer = check(state.entitlements, question);
+      assert.deepEqual(answer, judge(policies.values(), question), "deny wins");
+      this.#note(answer.decidedBy ? `policy: ${answer.decidedBy.effect}` : "policy: none");
+      return answer;
+    });
+    this.#tell(`reads (up to ${sight.sequence})`);
+    const outcome = answer.then((value) => ({ value }));
+    this.#await(life, outcome, sight, () => this.#note("read"));
+  }
+
+  #watch(life: Life, watcher: Watcher): void {
+    if (watcher.isReading) {
+      // A watcher that waits may be called away, and come back later to where it was.
+      if (!this.#random.chance(10) || !watcher.watch) return;
+      watcher.watch.close();
+      this.#tell("a watcher leaves");
+      return;
+    }
+    const wants = ({ busSequence }: Entry): boolean => !watcher.isFiltered || busSequence > 0;
+    const { afterSequence } = watcher;
+    const watch = watcher.watch ?? life.plane.watch({ afterSequence, wants });
+    if (!watcher.watch) this.#note(afterSequence > 0 ? "watch resumed" : "watch begun");
+    watcher.watch = watch;
+    watcher.isReading = true;
+    this.#tell(`a watcher reads on after ${afterSequence}`);
+    watch.next().then(
+      ({ entries, end }) => {
+        watcher.isReading = false;
+        for (const entry of entries ?? []) this.#show(watcher, entry);
+        if (!end) return;
+        watcher.watch = undefined;
+        if (end.code !== "closed" && end.code !== "unavailable") {
+          this.#blame(new Error(`a watch ended: ${JSON.stringify(end)}`));
+        }
+      },
+      (fault: unknown) => this.#blame(fault),
+    );
+  }
+
+  #snapshot({ log, plane, state }: Life): void {
+    if (plane.lastSequence !== plane.durableSequence) return;
+    const sequence = plane.lastSequence;
+    this.#tell(`a snapshot is made at ${sequence}`);
+    log.saveSnapshot({ sequence, sections: capture(state) }).then(
+      () => this.#note("snapshot made"),
+      (fault: unknown) => {
+        if (!this.#isDiskBroken) this.#blame(fault);
+      },
+    );
+  }
+
+  /** Once these entries are durable, and before anyone is told. */
+  #witness(entries: readonly Entry[]): void {
+    try {
+      for (const entry of entries) {
+        this.#referee.judge(entry, (id, sequence) => this.#heardAtMs(id, sequence));
+        evolve(this.#folded, entry.event);
+        this.#durable.push(textOf(entry));
+        this.#busSequences.push(entry.busSequence);
+        if (entry.event.type !== "agent.registered") continue;
+        this.#heard.set(entry.event.agent.id, [{ atMs: entry.atMs, sequence: entry.sequence - 1 }]);
+      }
+      this.#referee.judgeEndOfAppend();
+    } catch (fault) {
+      this.#blame(fault);
+    }
+  }
+
+  /** What the last life left behind lasts now, and what it only knew is forgotten. */
+  #outlive(found: readonly Entry[]): void {
+    if (found.length > 0) this.#note("durable, though nobody was told");
+    this.#witness(found);
+    // Beats are not kept: of them nothing can be expected after a restart.
+    for (const times of this.#heard.values()) times.length = Math.min(1, times.length);
+  }
+
+  /**
+   * After a crash: all that was durable is there, and nothing that was never written. Answers what is
+   * there although nobody was told.
+   */
+  async #checkDisk(log: SimulatedLog): Promise<readonly Entry[]> {
+    const found = SimulatedLog.open({ disk: this.#disk });
+    assert.equal(found.lastSequence, log.lastSequence);
+    const entries = await found.read(0, Number.POSITIVE_INFINITY);
+    for (const entry of entries) {
+      const text = textOf(entry);
+      assert.equal(
+        text,
+        this.#attempted.get(entry.sequence),
+        `${entry.sequence} was never written`,
+      );
+      const before = this.#durable[entry.sequence - 1];
+      if (before !== undefined) assert.equal(text, before, `${entry.sequence} has changed`);
+    }
+    assert(entries.length >= this.#durable.length, "what was acknowledged is lost");
+    return entries.slice(this.#durable.length);
+  }
+
+  #inspect(): void {
+    this.#throwViolation();
+    if (!this.#life || this.#isStopped) return;
+    const { plane, state, clock } = this.#life;
+    plane.tick();
+    for (const { agentId } of this.#waiting) {
+      assert.equal(fitting(state, agentId), 0, `${agentId} waits, though there is a task for it`);
+    }
+    const nowMs = clock.nowMs();
+    for (const { expiresAtMs, taskId, holder } of state.leases.held.values()) {
+      assert(expiresAtMs > nowMs, `${taskId} has expired, and is held`);
+      assert.notEqual(state.registry.agents.get(holder)?.liveness ?? "dead", "dead", taskId);
+    }
+    assert(plane.nextDueAtMs() > nowMs, "nothing is overdue");
+    assert(plane.durableSequence <= this.#durable.length, "nothing is shown that is not durable");
+    const isSettled = plane.lastSequence === this.#durable.length;
+    if (isSettled && this.#random.chance(10)) {
+      assert.equal(describe(state), describe(this.#folded), "the log gives the state");
+    }
+  }
+
+  #show(watcher: Watcher, entry: Entry): void {
+    const { sequence } = entry;
+    const expected = watcher.isFiltered
+      ? this.#busSequences.findIndex((bus, at) => at >= watcher.afterSequence && bus > 0) + 1
+      : watcher.afterSequence + 1;
+    watcher.afterSequence = sequence;
+    try {
+      assert.equal(sequence, expected, "a watcher misses nothing and sees nothing twice");
+      assert.equal(textOf(entry), this.#durable[sequence - 1], "a watcher sees what is durable");
+    } catch (fault) {
+      this.#blame(fault);
+    }
+  }
+
+  /** Called when a command was decided. */
+  #look(life: Life, sight: Sight, events: readonly Event[]): void {
+    sight.events = events;
+    sight.sequence = life.plane.lastSequence;
+    sight.firstSequence = sight.sequence - events.length + 1;
+  }
+
+  #judgeFairness(state: State, waiting: Waiting, events: readonly Event[]): void {
+    const [event] = events;
+    assert(event?.type === "task.claimed" && event.task.state === "claimed");
+    assert.equal(event.task.claimant, waiting.agentId, "the task went to another");
+    const { requiredTools } = event.task;
+    for (const other of this.#waiting) {
+      if (other === waiting) return;
+      const agent = state.registry.agents.get(other.agentId);
+      const suffices = requiredTools.every((tool) => agent?.card.tools.includes(tool));
+      const couldHave = agent?.liveness === "alive" && suffices;
+      assert(!couldHave, `${other.agentId} has waited longer than ${waiting.agentId}`);
+    }
+  }
+
+  /** Waits for an answer, and sees that it does not come too soon. */
+  #await(
+    life: Life,
+    answer: Promise<Outcome<unknown>>,
+    sight: Sight,
+    onAnswer: (outcome: Outcome<unknown>) => void,
+    { mayWait = false }: { readonly mayWait?: boolean } = {},
+  ): void {
+    if (!mayWait) this.#unanswered += 1;
+    const judged = answer.then((outcome) => {
+      if (!mayWait) this.#unanswered -= 1;
+      assert.equal(life, this.#life, "the dead do not answer");
+      const { length } = this.#durable;
+      // That the plane shuts down may be told at any time: it says nothing about the world.
+      const isTooSoon = length < sight.sequence && outcome.refusal?.code !== "unavailable";
+      assert(!isTooSoon, `answered when ${length} was durable, but saw ${sight.sequence}`);
+      sight.events.forEach((event, index) => {
+        const text = this.#durable[sight.firstSequence + index - 1];
+        const expected = `${event.type} ${printEvent(event)} `;
+        assert(text?.startsWith(expected), `${sight.firstSequence + index} is not what was told`);
+      });
+      onAnswer(outcome);
+    });
+    judged.catch((fault: unknown) => {
+      if (fault !== hungUp) this.#blame(fault);
+    });
+  }
+
+  /** A client was told of an event that it caused. */
+  #learn(command: Command, event: Event): void {
+    switch (event.type) {
+      case "agent.registered":
+        this.#agents = [...this.#agents, event.agent.id].slice(-8);
+        return;
+      case "lease.acquired": {
+        const { taskId, holder, token, acquiredAtMs } = event.lease;
+        for (const other of this.#beliefs) {
+          if (other.taskId !== taskId || other.holder === holder) continue;
+          const held = this.#referee.leases.get(taskId);
+          assert.notEqual(held?.token, other.token, `${taskId} has two holders at ${acquiredAtMs}`);
+          assert(other.token < token, "the later holder has the larger token");
+        }
+        this.#beliefs = [...this.#beliefs, { taskId, holder, token }].slice(-10);
+        return;
+      }
+      case "lease.renewed":
+      case "lease.released":
+        if (command.type !== "lease.renew" && command.type !== "lease.release") return;
+        assert.equal(event.lease.token, command.token, "the token that was presented");
+        assert.equal(event.lease.holder, command.agentId);
+        return;
+      case "task.created":
+        this.#tasks.push(event.task.id);
+        return;
+      default:
+        return;
+    }
+  }
+
+  #hear({ clock, aheadMs, plane }: Life, id: AgentId): void {
+    this.#heard.get(id)?.push({ atMs: clock.nowMs() + aheadMs, sequence: plane.lastSequence });
+  }
+
+  #heardAtMs(id: string, sequence: number): number {
+    const times = (this.#heard.get(id) ?? []).filter((heard) => heard.sequence < sequence);
+    return Math.max(0, ...times.map(({ atMs }) => atMs));
+  }
+
+  /** Something that waited for its turn has it now; any of them, because nothing says which comes first. */
+  async #takeTurn(): Promise<void> {
+    const at = this.#random.below(this.#turns.length);
+    const [turn] = this.#turns.splice(at, 1);
+    turn?.();
+    await this.#drain();
+  }
+
+  async #runOut(): Promise<void> {
+    await this.#drain();
+    while (this.#turns.length > 0 && !this.#isStopped) await this.#takeTurn();
+  }
+
+  /** Lets promises settle. Nothing else can happen in the meantime. */
+  async #drain(): Promise<void> {
+    await new Promise(setImmediate);
+    this.#throwViolation();
+  }
+
+  #pass(life: Life, ms: number): number {
+    this.#wallMs += ms;
+    life.clock.leap(ms);
+    life.plane.tick();
+    return ms;
+  }
+
+  #aheadMs(plane: Plane, clock: ManualClock): number {
+    let aheadMs = 0;
+    const looking = plane.read((_, nowMs) => {
+      aheadMs = nowMs - clock.nowMs();
+    });
+    looking.catch((fault: unknown) => this.#blame(fault));
+    return aheadMs;
+  }
+
+  /** Often to a deadline, or to just before one: that is where things go wrong. */
+  #anyTime(life: Life): number {
+    const dueInMs = life.plane.nextDueAtMs() - life.clock.nowMs();
+    const isNear = dueInMs > 1 && dueInMs <= 5_000;
+    if (isNear && this.#random.chance(40)) return dueInMs - this.#random.below(2);
+    return this.#random.between(1, 4_000);
+  }
+
+  #sleep(life: Life): void {
+    const alive = (): number =>
+      [...life.state.registry.agents.values()].filter(({ liveness }) => liveness === "alive")
+        .length;
+    const before = alive();
+    this.#tell(`the machine sleeps: ${this.#pass(life, this.#random.between(5_001, 400_000))} ms`);
+    assert.equal(alive(), before, "nobody is given up because the machine slept");
+    this.#note("suspended");
+  }
+
+  #stop(fault: unknown): void {
+    this.#tell(`the plane stops: ${fault instanceof Error ? fault.message : fault}`);
+    if (fault instanceof LogError && fault.code === "cannot_write" && this.#isDiskBroken) {
+      this.#isStopped = true;
+      this.#note("stopped because the disk failed");
+    } else {
+      this.#blame(fault);
+    }
+  }
+
+  #blame(fault: unknown): void {
+    this.#violation ??= fault;
+  }
+
+  #throwViolation(): void {
+    if (this.#violation !== undefined) throw this.#violation;
+  }
+
+  #leave(waiting: Waiting): void {
+    const at = this.#waiting.indexOf(waiting);
+    if (at >= 0) this.#waiting.splice(at, 1);
+  }
+
+  /** Mostly one that lives, sometimes one that does not, seldom one that never was. */
+  #anyAgent(): AgentId {
+    const known = this.#life?.state.registry.agents;
+    const living = this.#agents.filter((id) => known?.get(id)?.liveness !== "dead");
+    const among = this.#random.chance(88) ? living : this.#agents;
+    if (this.#random.chance(3)) return agentId("nobody");
+    return this.#random.pickAny(among) ?? agentId("nobody");
+  }
+
+  #livingCount(): number {
+    const known = this.#life?.state.registry.agents.values() ?? [];
+    return [...known].filter(({ liveness }) => liveness !== "dead").length;
+  }
+
+  #someAgents(percent: number): readonly AgentId[] {
+    return this.#agents.filter(() => this.#random.chance(percent));
+  }
+
+  /** Who has the claim, four times in five: otherwise hardly any task would ever end. */
+  #claimantOf(task: string): AgentId | undefined {
+    const found = [...(this.#life?.state.tasks.byId.values() ?? [])].find(({ id }) => id === task);
+    if (!found || !("claimant" in found) || this.#random.chance(20)) return undefined;
+    return found.claimant;
+  }
+
+  #mint(prefix: string): string {
+    this.#minted += 1;
+    return `${prefix}${this.#minted}`;
+  }
+
+  #note(what: string): void {
+    this.seen.set(what, (this.seen.get(what) ?? 0) + 1);
+  }
+
+  #tell(text: string): void {
+    this.#trace.push(`${this.#step}: ${text}`);
+    if (this.#trace.length > traceLength) this.#trace.shift();
+  }
+}
+
+const hungUp = new Error("the client hung up");
+
+function textOf({ event, body, actor, atMs, busSequence }: Entry): string {
+  return `${event.type} ${body} by ${actor} at ${atMs} bus ${busSequence}`;
+}
+
+function inShort(command: Command): string {
+  const words = Object.entries(command).map(([key, value]) => {
+    if (key === "card") return value.tools.join("+");
+    return typeof value === "object" ? Object.values(value).join(",") : String(value);
+  });
+  return words.filter((word) => word !== "").join(" ");
+}
