@@ -321,9 +321,7 @@ test("a waiting claim asks again when a task may be there, or when its agent liv
   loop.accept(deregister("ada"));
   loop.accept(deregister("bob"));
   const stirring = (name: string): readonly string[] =>
-    loop.events
-      .filter((event) => mayAnswer(loop.state, event, claiming(name)))
-      .map(inShort);
+    loop.events.filter((event) => mayAnswer(loop.state, event, claiming(name))).map(inShort);
   assert.deepEqual(stirring("ada"), [
     "task.created t",
     "agent.recovered ada",
