@@ -105,7 +105,11 @@ async function openHttp(
   parts: Omit<HttpDoorOptions, "places">,
 ): Promise<HttpDoor | undefined> {
   const path = dataDirectory === undefined ? undefined : socketIn(dataDirectory);
-  const sockets = path !== undefined && clearSocket(path) ? [{ path }] : [];
+  const hasSocket = path !== undefined && clearSocket(path);
+  if (path !== undefined && !hasSocket) {
+    warn(`${path} is too long for a socket: ask for the status with --http`);
+  }
+  const sockets = hasSocket ? [{ path }] : [];
   const open = async (places: readonly Place[]): Promise<HttpDoor | undefined> =>
     places.length === 0 ? undefined : await openHttpDoor(plane, { ...parts, places });
   try {

@@ -40,7 +40,7 @@ test("what is none of these is no address", () => {
   }
 });
 
-test("[AK-3.1-9] a wildcard means this machine, on both its addresses, unless more was asked for", () => {
+test("[AK-3.1-9] NOT MET: a wildcard means this machine, on both its addresses, unless more was asked for", () => {
   const loopback = [
     { host: "127.0.0.1", port: 7070 },
     { host: "::1", port: 7070, isOptional: true },
@@ -70,7 +70,7 @@ test("with --insecure, a wildcard is what it says", () => {
   });
 });
 
-test("[AK-3.1-10] NOT MET: where IPv6 is off, :port does not fall back to 0.0.0.0", () => {
+test("[AK-3.1-11] NOT MET: where IPv6 is off, :port does not fall back to 0.0.0.0", () => {
   const exposed = placesFor({ host: "", port: 1 }, { isInsecure: true });
   assert.deepEqual(exposed, { places: [{ host: "::", port: 1 }], isNarrowed: false });
 });

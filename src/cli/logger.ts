@@ -1,6 +1,6 @@
 /** Log lines on standard error: JSON for machines, or short lines for people. */
 import { writeSync } from "node:fs";
-import { type Logger, pino } from "pino";
+import { type Logger, pino, stdSerializers } from "pino";
 
 export type LogFormat = "text" | "json";
 
@@ -16,6 +16,8 @@ export function makeLogger(format: LogFormat): Logger {
   const options = {
     base: null,
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    // Our messages name their cause already.
+    serializers: { err: stdSerializers.errWithCause },
     formatters: { level: (label: string) => ({ level: label }) },
   };
   return pino(options, { write });

@@ -69,6 +69,8 @@ async function run(wishes: Wishes): Promise<number> {
     },
     ...(dataDirectory === undefined ? {} : { dataDirectory }),
   };
+  // What agents hand in is for this user alone, whatever the directory's own mode is.
+  process.umask(0o077);
   const stopping = stopSignal();
   let daemon: Daemon;
   try {

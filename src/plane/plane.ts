@@ -1,7 +1,8 @@
 /**
  * The one writer. A command is decided and evolved at once, with nothing in between; its entries join
  * those of the same turn of the event loop, are appended together, and only when they are durable do
- * views fold them, watchers see them and callers get their answers. Answers to reads wait just so.
+ * watchers see them and callers get their answers. Answers to reads, of the state and of views, wait
+ * just so.
  *
  * State runs ahead of the log, so an append that fails cannot be undone: the plane stops.
  */
@@ -37,7 +38,7 @@ export type Outcome<Value> =
   | { readonly value: Value; readonly refusal?: never }
   | { readonly refusal: Refusal; readonly value?: never };
 
-/** Something that can be looked up quickly, folded from events. */
+/** Something that can be looked up quickly, folded from events as the state is. Look from within `read`. */
 export interface View {
   /** Starts over from a whole state. */
   reset(state: State): void;
@@ -90,8 +91,8 @@ export class Plane {
       wallMicros: plane.#nowMs * 1_000,
       isKept: options.log.isKept,
     } as const;
-    plane.#apply(command, system);
     for (const view of plane.#views) view.reset(plane.#state);
+    plane.#apply(command, system);
     await plane.settled();
     return plane;
   }
@@ -269,6 +270,7 @@ export class Plane {
 
   #record(event: Event, { actor }: Caller): void {
     evolve(this.#state, event);
+    for (const view of this.#views) view.apply(event);
     this.#lastSequence += 1;
     this.#undurable.push({
       sequence: this.#lastSequence,
@@ -329,9 +331,6 @@ export class Plane {
     const startedMs = performance.now();
     await this.#log.append(entries, this.#feed.lastSequence);
     this.#options.onCommit?.({ entries: entries.length, ms: performance.now() - startedMs });
-    for (const view of this.#views) {
-      for (const { event } of entries) view.apply(event);
-    }
     this.#feed.offer(entries);
   }
 }

@@ -77,7 +77,9 @@ describe("stopping", { concurrency: 2 }, () => {
     for (let attempt = 0; attempt < 5; attempt += 1) {
       const address = `127.0.0.1:${await freePort()}`;
       await using daemon = Daemon.spawn({ address });
-      await until(() => accepts(address), "the port to accept");
+      // Without a pause: what is looked for is over within milliseconds.
+      const giveUpAtMs = performance.now() + patienceMs;
+      while (!(await accepts(address))) assert(performance.now() < giveUpAtMs, daemon.stderr);
       assert.deepEqual(await daemon.end("SIGTERM"), wellEnded);
     }
   });

@@ -78,15 +78,18 @@ function cardProblem(card: AgentCard): Problem {
   );
 }
 
-function cardBytes(card: AgentCard): number {
-  let total = Buffer.byteLength(card.description);
-  for (const tool of card.tools) total += Buffer.byteLength(tool);
-  for (const { name, description } of card.capabilities) {
-    total += Buffer.byteLength(name) + Buffer.byteLength(description);
-  }
-  for (const [key, value] of card.metadata)
-    total += Buffer.byteLength(key) + Buffer.byteLength(value);
-  return total;
+/** Of the card as we or the wire have it: metadata are pairs in both. */
+export function cardBytes(
+  card: Pick<Card, "description" | "tools" | "capabilities"> & {
+    readonly metadata: Iterable<readonly [string, string]>;
+  },
+): number {
+  const capabilities = card.capabilities.flatMap(({ name, description }) => [name, description]);
+  return bytesOf([card.description, ...card.tools, ...capabilities, ...[...card.metadata].flat()]);
+}
+
+function bytesOf(texts: readonly string[]): number {
+  return texts.reduce((total, text) => total + Buffer.byteLength(text), 0);
 }
 
 function decodeCard(card: AgentCard): Card {
@@ -210,7 +213,10 @@ export function decodeCreateTask(request: CreateTaskRequest): Parsed<CommandOf<"
   const problem =
     name("type", request.type) ??
     payload("input", request.input) ??
-    toolNames("required_tools", request.requiredTools);
+    toolNames("required_tools", request.requiredTools) ??
+    (bytesOf(request.requiredTools) > limits.requiredToolsBytesMax
+      ? `required_tools are longer than ${limits.requiredToolsBytesMax} bytes`
+      : undefined);
   return parse(problem, () => ({
     type: "task.create",
     taskId: taskId(newId()),

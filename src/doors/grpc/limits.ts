@@ -1,8 +1,10 @@
 export const limits = {
   /** gRPC's own default. What a caller may send in one message. */
   messageBytesMax: 4_194_304,
-  /** The Python client refuses replies above 4,194,304 bytes. */
-  replyBytesMax: 4_000_000,
+  /** The Python client refuses longer replies. Every task, agent and policy that we accept fits. */
+  replyBytesMax: 4_194_304,
+  /** Lists stop short of that, with a word on what to do. */
+  listBytesMax: 4_000_000,
   /** A watch and a waiting claim take a stream each, and one process shares one connection. */
   streamsMax: 4_096,
   connectionsMax: 4_096,
@@ -36,6 +38,8 @@ export const limits = {
   /** A card as a whole: Find returns many. */
   cardBytesMax: 262_144,
   taskBytesMax: 2_000_000,
+  /** All tools that a task requires: with its input and output it must fit into one reply. */
+  requiredToolsBytesMax: 65_536,
   findDefault: 10,
   findMax: 1_000,
 } as const;

@@ -28,6 +28,7 @@ export function unary<Request, Response, Connection>(
   service: string,
   { name, requestType, responseType }: Definition<Request, Response>,
   handle: (request: Request, call: ServerCall<Connection>) => Promise<Answer<Response>>,
+  { replyBytesMax }: { readonly replyBytesMax: number } = limits,
 ): Method<Connection> {
   const receive = async (bytes: Buffer, call: ServerCall<Connection>): Promise<void> => {
     const { message, problem } = decodeStrictly(requestType, bytes);
@@ -35,8 +36,8 @@ export function unary<Request, Response, Connection>(
     const { value, refusal } = await handle(message, call);
     if (refusal) return call.end(grpcStatus[refusal.code], refusal.message);
     const reply = responseType.encode(value).finish();
-    if (reply.length <= limits.replyBytesMax) return call.reply(reply);
-    call.end("RESOURCE_EXHAUSTED", `the reply would exceed ${limits.replyBytesMax} bytes`);
+    if (reply.length <= replyBytesMax) return call.reply(reply);
+    call.end("RESOURCE_EXHAUSTED", `the reply would exceed ${replyBytesMax} bytes; ask for fewer`);
   };
   return { path: `/${service}/${name}`, isExchange: false, receive };
 }

@@ -1,9 +1,11 @@
 /** What each of the 22 methods does: a request becomes a command or a look at the state. */
 import {
+  type Agent,
   type AgentId,
   type Command,
   check,
   type Event,
+  type Policy,
   type Refusal,
   type State,
   type Task,
@@ -43,6 +45,9 @@ export type Find = (question: {
 
 type Call = ServerCall<Connection>;
 
+/** For methods that answer with a list. */
+const asList = { replyBytesMax: limits.listBytesMax } as const;
+
 /** There are no credentials yet: whoever reaches the door is this machine's user. */
 const caller: Caller = { actor: "local" };
 
@@ -79,20 +84,27 @@ function registryMethods(plane: Plane, find: Find): Method<Connection>[] {
     unary(fullName, methods.getAgent, async (request) => {
       const agentId = decode.decodeAgentId(request);
       if (agentId.refusal) return agentId;
-      const agent = await plane.read((state) => agentInfo(state, agentId.value));
+      const agent = await plane.read((state) => {
+        const found = state.registry.agents.get(agentId.value);
+        return found && agentInfo(state, found);
+      });
       return agent ? { value: { agent } } : notFound("agent", agentId.value);
     }),
-    unary(fullName, methods.find, async (request) => {
-      const question = decode.decodeFind(request);
-      if (question.refusal) return question;
-      // What was found is durable; the state may know already that one of them is gone.
-      const agents = await plane.read((state) =>
-        find(question.value)
-          .filter((id) => state.registry.agents.get(id)?.liveness === "alive")
-          .flatMap((id) => agentInfo(state, id) ?? []),
-      );
-      return { value: { agents } };
-    }),
+    unary(
+      fullName,
+      methods.find,
+      async (request) => {
+        const question = decode.decodeFind(request);
+        if (question.refusal) return question;
+        return plane.read((state) => {
+          const agents = find(question.value).flatMap((id) => state.registry.agents.get(id) ?? []);
+          const fitting = gather(agents, ({ card }) => decode.cardBytes(card));
+          if (fitting.refusal) return fitting;
+          return { value: { agents: fitting.value.map((agent) => agentInfo(state, agent)) } };
+        });
+      },
+      asList,
+    ),
     serverStream(fullName, methods.watch, async (request, call: Call) => {
       const topics = decode.decodeWatch(request);
       if (topics.refusal) return invalid(topics.refusal);
@@ -166,19 +178,24 @@ function entitlementMethods(plane: Plane): Method<Connection>[] {
       const command = decode.decodeDeletePolicy(request);
       return command.refusal ? command : publish(plane, command.value, call, () => ({}));
     }),
-    unary(fullName, methods.listPolicies, async ({ subjectPrefix }) => {
-      const fitting = await plane.read(({ entitlements }) =>
-        gather(
-          entitlements.policies.values(),
-          (policy) => policy.subject.startsWith(subjectPrefix),
-          ({ id, subject, action, resource }) =>
-            id.length + subject.length + action.length + resource.length,
-        ),
-      );
-      if (fitting.refusal) return fitting;
-      const policies = fitting.value.sort((one, other) => (one.id < other.id ? -1 : 1));
-      return { value: { policies: policies.map(encodePolicy) } };
-    }),
+    unary(
+      fullName,
+      methods.listPolicies,
+      async ({ subjectPrefix }) => {
+        const wanted = (policy: Policy): boolean => policy.subject.startsWith(subjectPrefix);
+        const fitting = await plane.read(({ entitlements }) =>
+          gather(
+            entitlements.policies.values().filter(wanted),
+            ({ id, subject, action, resource }) =>
+              id.length + subject.length + action.length + resource.length,
+          ),
+        );
+        if (fitting.refusal) return fitting;
+        const policies = fitting.value.sort((one, other) => (one.id < other.id ? -1 : 1));
+        return { value: { policies: policies.map(encodePolicy) } };
+      },
+      asList,
+    ),
     unary(fullName, methods.checkPolicy, async (request) => {
       const question = decode.decodeCheckPolicy(request);
       if (question.refusal) return question;
@@ -225,24 +242,25 @@ function taskMethods(plane: Plane): Method<Connection>[] {
       });
       return task ? { value: { task } } : notFound("task", taskId.value);
     }),
-    unary(fullName, methods.listTasks, async ({ status }) => {
-      const wanted = taskStates.get(status);
-      const fitting = await plane.read(({ tasks }) => {
-        const found = gather(
-          tasks.byId.values(),
-          (task) => status === 0 || task.state === wanted,
-          ({ id }) => {
-            const base64 =
-              (tasks.inputs.get(id)?.length ?? 0) + (tasks.outputs.get(id)?.length ?? 0);
-            return id.length + (base64 * 3) / 4;
-          },
-        );
-        if (found.refusal) return found;
-        const sorted = found.value.sort(byCreation);
-        return { value: { tasks: sorted.map((task) => wholeTask(tasks, task)) } };
-      });
-      return fitting;
-    }),
+    unary(
+      fullName,
+      methods.listTasks,
+      async ({ status }) => {
+        const state = taskStates.get(status);
+        const wanted = (task: Task): boolean => status === 0 || task.state === state;
+        return plane.read(({ tasks }) => {
+          const fitting = gather(tasks.byId.values().filter(wanted), ({ id }) => {
+            const input = tasks.inputs.get(id)?.length ?? 0;
+            const output = tasks.outputs.get(id)?.length ?? 0;
+            return id.length + ((input + output) * 3) / 4;
+          });
+          if (fitting.refusal) return fitting;
+          const sorted = fitting.value.sort(byCreation);
+          return { value: { tasks: sorted.map((task) => wholeTask(tasks, task)) } };
+        });
+      },
+      asList,
+    ),
   ];
 }
 
@@ -310,9 +328,8 @@ function isOf<Type extends Event["type"]>(
   return event.type === type;
 }
 
-function agentInfo({ registry }: State, id: AgentId): AgentInfo | undefined {
-  const agent = registry.agents.get(id);
-  return agent && encodeAgent(agent, registry.heartbeats.get(id) ?? agent.registeredAtMs);
+function agentInfo({ registry }: State, agent: Agent): AgentInfo {
+  return encodeAgent(agent, registry.heartbeats.get(agent.id) ?? agent.registeredAtMs);
 }
 
 function wholeTask({ inputs, outputs }: State["tasks"], task: Task): WireTask {
@@ -323,19 +340,14 @@ function byCreation(one: Task, other: Task): number {
   return one.createdAtMs - other.createdAtMs || (one.id < other.id ? -1 : 1);
 }
 
-/** What matches, unless the reply would be too long. `bytesOf` is at most what an item takes in it. */
-function gather<Item>(
-  items: Iterable<Item>,
-  wants: (item: Item) => boolean,
-  bytesOf: (item: Item) => number,
-): Answer<Item[]> {
+/** All of it, unless the reply would be too long. `bytesOf` is at most what an item takes in it. */
+function gather<Item>(items: Iterable<Item>, bytesOf: (item: Item) => number): Answer<Item[]> {
   const found: Item[] = [];
   let bytes = 0;
   for (const item of items) {
-    if (!wants(item)) continue;
     bytes += bytesOf(item);
-    if (bytes > limits.replyBytesMax) {
-      const message = `the reply would exceed ${limits.replyBytesMax} bytes; ask for fewer`;
+    if (bytes > limits.listBytesMax) {
+      const message = `the reply would exceed ${limits.listBytesMax} bytes; ask for fewer`;
       return { refusal: { code: "limit_reached", message } };
     }
     found.push(item);

@@ -12,6 +12,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
+import type { Socket } from "node:net";
 import { type Listening, listen, type Place } from "../../transport/index.ts";
 import {
   frame,
@@ -62,6 +63,7 @@ export class GrpcServer<Connection> implements AsyncDisposable {
   readonly #options: ServerOptions<Connection>;
   readonly #methods: ReadonlyMap<string, Method<Connection>>;
   readonly #connections = new Map<ServerHttp2Session, Connection>();
+  readonly #sockets = new Set<Socket>();
   readonly #calls = new Set<ServerCall<Connection>>();
   #listening: Listening = { servers: [], places: [] };
   #isClosing = false;
@@ -95,7 +97,8 @@ export class GrpcServer<Connection> implements AsyncDisposable {
     while (this.#connections.size > 0 && performance.now() < giveUpAtMs) {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    for (const session of this.#connections.keys()) session.destroy();
+    // A session that is destroyed still waits for its peer; a socket does not.
+    for (const socket of this.#sockets) socket.destroy();
   }
 
   #makeServer(): Http2Server {
@@ -111,7 +114,11 @@ export class GrpcServer<Connection> implements AsyncDisposable {
     });
     server.maxConnections = limits.connectionsMax;
     // A peer that vanished without a word is noticed in the end, and its claims and watches forgotten.
-    server.on("connection", (socket) => socket.setKeepAlive(true, limits.keepAliveMs));
+    server.on("connection", (socket) => {
+      socket.setKeepAlive(true, limits.keepAliveMs);
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
     server.on("session", (session) => this.#greet(session));
     server.on("stream", (stream: ServerHttp2Stream, headers) => this.#begin(stream, headers));
     // A connection that ends in the middle, or never spoke HTTP/2 (a port probe), is ordinary.

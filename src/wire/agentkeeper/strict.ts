@@ -3,9 +3,11 @@
  * are refused instead of repaired.
  */
 import { BinaryReader, type BinaryWriter } from "@bufbuild/protobuf/wire";
+import { isWellFormed } from "./well-formed.ts";
 
 /** What the generated code has for each message. */
 export interface MessageType<Message> {
+  readonly $type: string;
   encode(message: Message, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): Message;
 }
@@ -22,12 +24,9 @@ export function decodeStrictly<Message>(
 ):
   | { readonly message: Message; readonly problem?: never }
   | { readonly problem: BytesProblem; readonly message?: never } {
-  const reader = new BinaryReader(bytes, decodeUtf8);
+  if (!isWellFormed(type.$type, bytes)) return { problem: "the message does not decode" };
   try {
-    const message = type.decode(reader);
-    // The generated code stops early at a zero tag, and runs over where a nested length is too short.
-    if (reader.pos === bytes.length) return { message };
-    return { problem: "the message does not decode" };
+    return { message: type.decode(new BinaryReader(bytes, decodeUtf8)) };
   } catch (cause) {
     const isText = cause instanceof TypeError;
     return { problem: isText ? "a text is not valid UTF-8" : "the message does not decode" };

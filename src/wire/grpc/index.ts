@@ -1,3 +1,4 @@
+export { type DescribedFile, describeFiles } from "../descriptors.ts";
 export {
   HealthCheckRequest,
   HealthCheckResponse,
@@ -10,6 +11,5 @@ export {
   type ServerReflectionResponse,
 } from "../gen/grpc/reflection/v1/reflection.ts";
 export { ServerReflectionDefinition as ServerReflectionAlphaDefinition } from "../gen/grpc/reflection/v1alpha/reflection.ts";
-export { type DescribedFile, describeFiles } from "./descriptors.ts";
 export { type FramingProblem, frame, Unframer } from "./framing.ts";
 export { parseTimeoutMs, printStatusMessage, type StatusName, statusNumbers } from "./status.ts";

@@ -324,7 +324,9 @@ function createBaseCapability(): Capability {
   return { name: "", description: "" };
 }
 
-export const Capability: MessageFns<Capability> = {
+export const Capability: MessageFns<Capability, "agentkeeper.v1.Capability"> = {
+  $type: "agentkeeper.v1.Capability" as const,
+
   encode(message: Capability, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
@@ -381,7 +383,9 @@ function createBaseAgentCard(): AgentCard {
   return { name: "", description: "", version: "", capabilities: [], tools: [], metadata: new Map() };
 }
 
-export const AgentCard: MessageFns<AgentCard> = {
+export const AgentCard: MessageFns<AgentCard, "agentkeeper.v1.AgentCard"> = {
+  $type: "agentkeeper.v1.AgentCard" as const,
+
   encode(message: AgentCard, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
       writer.uint32(10).string(message.name);
@@ -485,7 +489,9 @@ function createBaseAgentCard_MetadataEntry(): AgentCard_MetadataEntry {
   return { key: "", value: "" };
 }
 
-export const AgentCard_MetadataEntry: MessageFns<AgentCard_MetadataEntry> = {
+export const AgentCard_MetadataEntry: MessageFns<AgentCard_MetadataEntry, "agentkeeper.v1.AgentCard.MetadataEntry"> = {
+  $type: "agentkeeper.v1.AgentCard.MetadataEntry" as const,
+
   encode(message: AgentCard_MetadataEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.key !== "") {
       writer.uint32(10).string(message.key);
@@ -542,7 +548,9 @@ function createBaseAgentInfo(): AgentInfo {
   return { agentId: "", card: undefined, status: 0, registeredAt: undefined, lastHeartbeatAt: undefined };
 }
 
-export const AgentInfo: MessageFns<AgentInfo> = {
+export const AgentInfo: MessageFns<AgentInfo, "agentkeeper.v1.AgentInfo"> = {
+  $type: "agentkeeper.v1.AgentInfo" as const,
+
   encode(message: AgentInfo, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.agentId !== "") {
       writer.uint32(10).string(message.agentId);
@@ -632,7 +640,9 @@ function createBaseFencingToken(): FencingToken {
   return { value: 0n };
 }
 
-export const FencingToken: MessageFns<FencingToken> = {
+export const FencingToken: MessageFns<FencingToken, "agentkeeper.v1.FencingToken"> = {
+  $type: "agentkeeper.v1.FencingToken" as const,
+
   encode(message: FencingToken, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.value !== 0n) {
       if (BigInt.asUintN(64, message.value) !== message.value) {
@@ -681,7 +691,9 @@ function createBaseLease(): Lease {
   return { taskId: "", holderAgentId: "", token: undefined, acquiredAt: undefined, expiresAt: undefined };
 }
 
-export const Lease: MessageFns<Lease> = {
+export const Lease: MessageFns<Lease, "agentkeeper.v1.Lease"> = {
+  $type: "agentkeeper.v1.Lease" as const,
+
   encode(message: Lease, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.taskId !== "") {
       writer.uint32(10).string(message.taskId);
@@ -771,7 +783,9 @@ function createBaseElectionState(): ElectionState {
   return { group: "", leaderAgentId: "", term: 0n, electedAt: undefined };
 }
 
-export const ElectionState: MessageFns<ElectionState> = {
+export const ElectionState: MessageFns<ElectionState, "agentkeeper.v1.ElectionState"> = {
+  $type: "agentkeeper.v1.ElectionState" as const,
+
   encode(message: ElectionState, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.group !== "") {
       writer.uint32(10).string(message.group);
@@ -853,7 +867,9 @@ function createBaseEvent(): Event {
   return { topic: "", payload: undefined, sequenceNumber: 0n, occurredAt: undefined };
 }
 
-export const Event: MessageFns<Event> = {
+export const Event: MessageFns<Event, "agentkeeper.v1.Event"> = {
+  $type: "agentkeeper.v1.Event" as const,
+
   encode(message: Event, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.topic !== "") {
       writer.uint32(10).string(message.topic);
@@ -935,7 +951,9 @@ function createBasePolicy(): Policy {
   return { id: "", subject: "", action: "", resource: "", effect: 0 };
 }
 
-export const Policy: MessageFns<Policy> = {
+export const Policy: MessageFns<Policy, "agentkeeper.v1.Policy"> = {
+  $type: "agentkeeper.v1.Policy" as const,
+
   encode(message: Policy, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.id !== "") {
       writer.uint32(10).string(message.id);
@@ -1039,7 +1057,9 @@ function createBaseTask(): Task {
   };
 }
 
-export const Task: MessageFns<Task> = {
+export const Task: MessageFns<Task, "agentkeeper.v1.Task"> = {
+  $type: "agentkeeper.v1.Task" as const,
+
   encode(message: Task, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.id !== "") {
       writer.uint32(10).string(message.id);
@@ -1217,7 +1237,9 @@ function createBaseRegisterRequest(): RegisterRequest {
   return { card: undefined, ttlSeconds: 0 };
 }
 
-export const RegisterRequest: MessageFns<RegisterRequest> = {
+export const RegisterRequest: MessageFns<RegisterRequest, "agentkeeper.v1.RegisterRequest"> = {
+  $type: "agentkeeper.v1.RegisterRequest" as const,
+
   encode(message: RegisterRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.card !== undefined) {
       AgentCard.encode(message.card, writer.uint32(10).fork()).join();
@@ -1274,7 +1296,9 @@ function createBaseRegisterResponse(): RegisterResponse {
   return { agentId: "" };
 }
 
-export const RegisterResponse: MessageFns<RegisterResponse> = {
+export const RegisterResponse: MessageFns<RegisterResponse, "agentkeeper.v1.RegisterResponse"> = {
+  $type: "agentkeeper.v1.RegisterResponse" as const,
+
   encode(message: RegisterResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.agentId !== "") {
       writer.uint32(10).string(message.agentId);
@@ -1320,7 +1344,9 @@ function createBaseHeartbeatRequest(): HeartbeatRequest {
   return { agentId: "" };
 }
 
-export const HeartbeatRequest: MessageFns<HeartbeatRequest> = {
+export const HeartbeatRequest: MessageFns<HeartbeatRequest, "agentkeeper.v1.HeartbeatRequest"> = {
+  $type: "agentkeeper.v1.HeartbeatRequest" as const,
+
   encode(message: HeartbeatRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.agentId !== "") {
       writer.uint32(10).string(message.agentId);
@@ -1366,7 +1392,9 @@ function createBaseHeartbeatResponse(): HeartbeatResponse {
   return {};
 }
 
-export const HeartbeatResponse: MessageFns<HeartbeatResponse> = {
+export const HeartbeatResponse: MessageFns<HeartbeatResponse, "agentkeeper.v1.HeartbeatResponse"> = {
+  $type: "agentkeeper.v1.HeartbeatResponse" as const,
+
   encode(_: HeartbeatResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     return writer;
   },
@@ -1401,7 +1429,9 @@ function createBaseDeregisterRequest(): DeregisterRequest {
   return { agentId: "" };
 }
 
-export const DeregisterRequest: MessageFns<DeregisterRequest> = {
+export const DeregisterRequest: MessageFns<DeregisterRequest, "agentkeeper.v1.DeregisterRequest"> = {
+  $type: "agentkeeper.v1.DeregisterRequest" as const,
+
   encode(message: DeregisterRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.agentId !== "") {
       writer.uint32(10).string(message.agentId);
@@ -1447,7 +1477,9 @@ function createBaseDeregisterResponse(): DeregisterResponse {
   return {};
 }
 
-export const DeregisterResponse: MessageFns<DeregisterResponse> = {
+export const DeregisterResponse: MessageFns<DeregisterResponse, "agentkeeper.v1.DeregisterResponse"> = {
+  $type: "agentkeeper.v1.DeregisterResponse" as const,
+
   encode(_: DeregisterResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     return writer;
   },
@@ -1482,7 +1514,9 @@ function createBaseGetAgentRequest(): GetAgentRequest {
   return { agentId: "" };
 }
 
-export const GetAgentRequest: MessageFns<GetAgentRequest> = {
+export const GetAgentRequest: MessageFns<GetAgentRequest, "agentkeeper.v1.GetAgentRequest"> = {
+  $type: "agentkeeper.v1.GetAgentRequest" as const,
+
   encode(message: GetAgentRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.agentId !== "") {
       writer.uint32(10).string(message.agentId);
@@ -1528,7 +1562,9 @@ function createBaseGetAgentResponse(): GetAgentResponse {
   return { agent: undefined };
 }
 
-export const GetAgentResponse: MessageFns<GetAgentResponse> = {
+export const GetAgentResponse: MessageFns<GetAgentResponse, "agentkeeper.v1.GetAgentResponse"> = {
+  $type: "agentkeeper.v1.GetAgentResponse" as const,
+
   encode(message: GetAgentResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.agent !== undefined) {
       AgentInfo.encode(message.agent, writer.uint32(10).fork()).join();
@@ -1574,7 +1610,9 @@ function createBaseFindRequest(): FindRequest {
   return { query: "", tools: [], limit: 0 };
 }
 
-export const FindRequest: MessageFns<FindRequest> = {
+export const FindRequest: MessageFns<FindRequest, "agentkeeper.v1.FindRequest"> = {
+  $type: "agentkeeper.v1.FindRequest" as const,
+
   encode(message: FindRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.query !== "") {
       writer.uint32(10).string(message.query);
@@ -1642,7 +1680,9 @@ function createBaseFindResponse(): FindResponse {
   return { agents: [] };
 }
 
-export const FindResponse: MessageFns<FindResponse> = {
+export const FindResponse: MessageFns<FindResponse, "agentkeeper.v1.FindResponse"> = {
+  $type: "agentkeeper.v1.FindResponse" as const,
+
   encode(message: FindResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.agents) {
       AgentInfo.encode(v!, writer.uint32(10).fork()).join();
@@ -1688,7 +1728,9 @@ function createBaseWatchRequest(): WatchRequest {
   return { topics: [] };
 }
 
-export const WatchRequest: MessageFns<WatchRequest> = {
+export const WatchRequest: MessageFns<WatchRequest, "agentkeeper.v1.WatchRequest"> = {
+  $type: "agentkeeper.v1.WatchRequest" as const,
+
   encode(message: WatchRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.topics) {
       writer.uint32(10).string(v!);
@@ -1734,7 +1776,9 @@ function createBaseAcquireLeaseRequest(): AcquireLeaseRequest {
   return { taskId: "", agentId: "", ttlSeconds: 0 };
 }
 
-export const AcquireLeaseRequest: MessageFns<AcquireLeaseRequest> = {
+export const AcquireLeaseRequest: MessageFns<AcquireLeaseRequest, "agentkeeper.v1.AcquireLeaseRequest"> = {
+  $type: "agentkeeper.v1.AcquireLeaseRequest" as const,
+
   encode(message: AcquireLeaseRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.taskId !== "") {
       writer.uint32(10).string(message.taskId);
@@ -1802,7 +1846,9 @@ function createBaseAcquireLeaseResponse(): AcquireLeaseResponse {
   return { lease: undefined, acquired: false };
 }
 
-export const AcquireLeaseResponse: MessageFns<AcquireLeaseResponse> = {
+export const AcquireLeaseResponse: MessageFns<AcquireLeaseResponse, "agentkeeper.v1.AcquireLeaseResponse"> = {
+  $type: "agentkeeper.v1.AcquireLeaseResponse" as const,
+
   encode(message: AcquireLeaseResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.lease !== undefined) {
       Lease.encode(message.lease, writer.uint32(10).fork()).join();
@@ -1859,7 +1905,9 @@ function createBaseRenewLeaseRequest(): RenewLeaseRequest {
   return { taskId: "", agentId: "", token: undefined, ttlSeconds: 0 };
 }
 
-export const RenewLeaseRequest: MessageFns<RenewLeaseRequest> = {
+export const RenewLeaseRequest: MessageFns<RenewLeaseRequest, "agentkeeper.v1.RenewLeaseRequest"> = {
+  $type: "agentkeeper.v1.RenewLeaseRequest" as const,
+
   encode(message: RenewLeaseRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.taskId !== "") {
       writer.uint32(10).string(message.taskId);
@@ -1938,7 +1986,9 @@ function createBaseRenewLeaseResponse(): RenewLeaseResponse {
   return { lease: undefined };
 }
 
-export const RenewLeaseResponse: MessageFns<RenewLeaseResponse> = {
+export const RenewLeaseResponse: MessageFns<RenewLeaseResponse, "agentkeeper.v1.RenewLeaseResponse"> = {
+  $type: "agentkeeper.v1.RenewLeaseResponse" as const,
+
   encode(message: RenewLeaseResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.lease !== undefined) {
       Lease.encode(message.lease, writer.uint32(10).fork()).join();
@@ -1984,7 +2034,9 @@ function createBaseReleaseLeaseRequest(): ReleaseLeaseRequest {
   return { taskId: "", agentId: "", token: undefined };
 }
 
-export const ReleaseLeaseRequest: MessageFns<ReleaseLeaseRequest> = {
+export const ReleaseLeaseRequest: MessageFns<ReleaseLeaseRequest, "agentkeeper.v1.ReleaseLeaseRequest"> = {
+  $type: "agentkeeper.v1.ReleaseLeaseRequest" as const,
+
   encode(message: ReleaseLeaseRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.taskId !== "") {
       writer.uint32(10).string(message.taskId);
@@ -2052,7 +2104,9 @@ function createBaseReleaseLeaseResponse(): ReleaseLeaseResponse {
   return {};
 }
 
-export const ReleaseLeaseResponse: MessageFns<ReleaseLeaseResponse> = {
+export const ReleaseLeaseResponse: MessageFns<ReleaseLeaseResponse, "agentkeeper.v1.ReleaseLeaseResponse"> = {
+  $type: "agentkeeper.v1.ReleaseLeaseResponse" as const,
+
   encode(_: ReleaseLeaseResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     return writer;
   },
@@ -2087,7 +2141,9 @@ function createBaseCampaignRequest(): CampaignRequest {
   return { group: "", agentId: "" };
 }
 
-export const CampaignRequest: MessageFns<CampaignRequest> = {
+export const CampaignRequest: MessageFns<CampaignRequest, "agentkeeper.v1.CampaignRequest"> = {
+  $type: "agentkeeper.v1.CampaignRequest" as const,
+
   encode(message: CampaignRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.group !== "") {
       writer.uint32(10).string(message.group);
@@ -2144,7 +2200,9 @@ function createBaseCampaignResponse(): CampaignResponse {
   return { state: undefined };
 }
 
-export const CampaignResponse: MessageFns<CampaignResponse> = {
+export const CampaignResponse: MessageFns<CampaignResponse, "agentkeeper.v1.CampaignResponse"> = {
+  $type: "agentkeeper.v1.CampaignResponse" as const,
+
   encode(message: CampaignResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.state !== undefined) {
       ElectionState.encode(message.state, writer.uint32(10).fork()).join();
@@ -2190,7 +2248,9 @@ function createBaseResignRequest(): ResignRequest {
   return { group: "", agentId: "" };
 }
 
-export const ResignRequest: MessageFns<ResignRequest> = {
+export const ResignRequest: MessageFns<ResignRequest, "agentkeeper.v1.ResignRequest"> = {
+  $type: "agentkeeper.v1.ResignRequest" as const,
+
   encode(message: ResignRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.group !== "") {
       writer.uint32(10).string(message.group);
@@ -2247,7 +2307,9 @@ function createBaseResignResponse(): ResignResponse {
   return {};
 }
 
-export const ResignResponse: MessageFns<ResignResponse> = {
+export const ResignResponse: MessageFns<ResignResponse, "agentkeeper.v1.ResignResponse"> = {
+  $type: "agentkeeper.v1.ResignResponse" as const,
+
   encode(_: ResignResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     return writer;
   },
@@ -2282,7 +2344,9 @@ function createBaseWatchElectionRequest(): WatchElectionRequest {
   return { group: "" };
 }
 
-export const WatchElectionRequest: MessageFns<WatchElectionRequest> = {
+export const WatchElectionRequest: MessageFns<WatchElectionRequest, "agentkeeper.v1.WatchElectionRequest"> = {
+  $type: "agentkeeper.v1.WatchElectionRequest" as const,
+
   encode(message: WatchElectionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.group !== "") {
       writer.uint32(10).string(message.group);
@@ -2328,7 +2392,9 @@ function createBaseSetPolicyRequest(): SetPolicyRequest {
   return { policy: undefined };
 }
 
-export const SetPolicyRequest: MessageFns<SetPolicyRequest> = {
+export const SetPolicyRequest: MessageFns<SetPolicyRequest, "agentkeeper.v1.SetPolicyRequest"> = {
+  $type: "agentkeeper.v1.SetPolicyRequest" as const,
+
   encode(message: SetPolicyRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.policy !== undefined) {
       Policy.encode(message.policy, writer.uint32(10).fork()).join();
@@ -2374,7 +2440,9 @@ function createBaseSetPolicyResponse(): SetPolicyResponse {
   return { policy: undefined };
 }
 
-export const SetPolicyResponse: MessageFns<SetPolicyResponse> = {
+export const SetPolicyResponse: MessageFns<SetPolicyResponse, "agentkeeper.v1.SetPolicyResponse"> = {
+  $type: "agentkeeper.v1.SetPolicyResponse" as const,
+
   encode(message: SetPolicyResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.policy !== undefined) {
       Policy.encode(message.policy, writer.uint32(10).fork()).join();
@@ -2420,7 +2488,9 @@ function createBaseDeletePolicyRequest(): DeletePolicyRequest {
   return { id: "" };
 }
 
-export const DeletePolicyRequest: MessageFns<DeletePolicyRequest> = {
+export const DeletePolicyRequest: MessageFns<DeletePolicyRequest, "agentkeeper.v1.DeletePolicyRequest"> = {
+  $type: "agentkeeper.v1.DeletePolicyRequest" as const,
+
   encode(message: DeletePolicyRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.id !== "") {
       writer.uint32(10).string(message.id);
@@ -2466,7 +2536,9 @@ function createBaseDeletePolicyResponse(): DeletePolicyResponse {
   return {};
 }
 
-export const DeletePolicyResponse: MessageFns<DeletePolicyResponse> = {
+export const DeletePolicyResponse: MessageFns<DeletePolicyResponse, "agentkeeper.v1.DeletePolicyResponse"> = {
+  $type: "agentkeeper.v1.DeletePolicyResponse" as const,
+
   encode(_: DeletePolicyResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     return writer;
   },
@@ -2501,7 +2573,9 @@ function createBaseListPoliciesRequest(): ListPoliciesRequest {
   return { subjectPrefix: "" };
 }
 
-export const ListPoliciesRequest: MessageFns<ListPoliciesRequest> = {
+export const ListPoliciesRequest: MessageFns<ListPoliciesRequest, "agentkeeper.v1.ListPoliciesRequest"> = {
+  $type: "agentkeeper.v1.ListPoliciesRequest" as const,
+
   encode(message: ListPoliciesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.subjectPrefix !== "") {
       writer.uint32(10).string(message.subjectPrefix);
@@ -2547,7 +2621,9 @@ function createBaseListPoliciesResponse(): ListPoliciesResponse {
   return { policies: [] };
 }
 
-export const ListPoliciesResponse: MessageFns<ListPoliciesResponse> = {
+export const ListPoliciesResponse: MessageFns<ListPoliciesResponse, "agentkeeper.v1.ListPoliciesResponse"> = {
+  $type: "agentkeeper.v1.ListPoliciesResponse" as const,
+
   encode(message: ListPoliciesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.policies) {
       Policy.encode(v!, writer.uint32(10).fork()).join();
@@ -2593,7 +2669,9 @@ function createBaseCheckPolicyRequest(): CheckPolicyRequest {
   return { subject: "", action: "", resource: "" };
 }
 
-export const CheckPolicyRequest: MessageFns<CheckPolicyRequest> = {
+export const CheckPolicyRequest: MessageFns<CheckPolicyRequest, "agentkeeper.v1.CheckPolicyRequest"> = {
+  $type: "agentkeeper.v1.CheckPolicyRequest" as const,
+
   encode(message: CheckPolicyRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.subject !== "") {
       writer.uint32(10).string(message.subject);
@@ -2661,7 +2739,9 @@ function createBaseCheckPolicyResponse(): CheckPolicyResponse {
   return { allowed: false, reason: "" };
 }
 
-export const CheckPolicyResponse: MessageFns<CheckPolicyResponse> = {
+export const CheckPolicyResponse: MessageFns<CheckPolicyResponse, "agentkeeper.v1.CheckPolicyResponse"> = {
+  $type: "agentkeeper.v1.CheckPolicyResponse" as const,
+
   encode(message: CheckPolicyResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.allowed !== false) {
       writer.uint32(8).bool(message.allowed);
@@ -2718,7 +2798,9 @@ function createBaseCreateTaskRequest(): CreateTaskRequest {
   return { type: "", input: Buffer.alloc(0), requiredTools: [], maxRetries: 0, ttlSeconds: 0 };
 }
 
-export const CreateTaskRequest: MessageFns<CreateTaskRequest> = {
+export const CreateTaskRequest: MessageFns<CreateTaskRequest, "agentkeeper.v1.CreateTaskRequest"> = {
+  $type: "agentkeeper.v1.CreateTaskRequest" as const,
+
   encode(message: CreateTaskRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.type !== "") {
       writer.uint32(10).string(message.type);
@@ -2808,7 +2890,9 @@ function createBaseCreateTaskResponse(): CreateTaskResponse {
   return { task: undefined };
 }
 
-export const CreateTaskResponse: MessageFns<CreateTaskResponse> = {
+export const CreateTaskResponse: MessageFns<CreateTaskResponse, "agentkeeper.v1.CreateTaskResponse"> = {
+  $type: "agentkeeper.v1.CreateTaskResponse" as const,
+
   encode(message: CreateTaskResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.task !== undefined) {
       Task.encode(message.task, writer.uint32(10).fork()).join();
@@ -2854,7 +2938,9 @@ function createBaseClaimTaskRequest(): ClaimTaskRequest {
   return { agentId: "" };
 }
 
-export const ClaimTaskRequest: MessageFns<ClaimTaskRequest> = {
+export const ClaimTaskRequest: MessageFns<ClaimTaskRequest, "agentkeeper.v1.ClaimTaskRequest"> = {
+  $type: "agentkeeper.v1.ClaimTaskRequest" as const,
+
   encode(message: ClaimTaskRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.agentId !== "") {
       writer.uint32(10).string(message.agentId);
@@ -2900,7 +2986,9 @@ function createBaseClaimTaskResponse(): ClaimTaskResponse {
   return { task: undefined };
 }
 
-export const ClaimTaskResponse: MessageFns<ClaimTaskResponse> = {
+export const ClaimTaskResponse: MessageFns<ClaimTaskResponse, "agentkeeper.v1.ClaimTaskResponse"> = {
+  $type: "agentkeeper.v1.ClaimTaskResponse" as const,
+
   encode(message: ClaimTaskResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.task !== undefined) {
       Task.encode(message.task, writer.uint32(10).fork()).join();
@@ -2946,7 +3034,9 @@ function createBaseCompleteTaskRequest(): CompleteTaskRequest {
   return { taskId: "", agentId: "", output: Buffer.alloc(0) };
 }
 
-export const CompleteTaskRequest: MessageFns<CompleteTaskRequest> = {
+export const CompleteTaskRequest: MessageFns<CompleteTaskRequest, "agentkeeper.v1.CompleteTaskRequest"> = {
+  $type: "agentkeeper.v1.CompleteTaskRequest" as const,
+
   encode(message: CompleteTaskRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.taskId !== "") {
       writer.uint32(10).string(message.taskId);
@@ -3014,7 +3104,9 @@ function createBaseCompleteTaskResponse(): CompleteTaskResponse {
   return {};
 }
 
-export const CompleteTaskResponse: MessageFns<CompleteTaskResponse> = {
+export const CompleteTaskResponse: MessageFns<CompleteTaskResponse, "agentkeeper.v1.CompleteTaskResponse"> = {
+  $type: "agentkeeper.v1.CompleteTaskResponse" as const,
+
   encode(_: CompleteTaskResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     return writer;
   },
@@ -3049,7 +3141,9 @@ function createBaseFailTaskRequest(): FailTaskRequest {
   return { taskId: "", agentId: "", reason: "" };
 }
 
-export const FailTaskRequest: MessageFns<FailTaskRequest> = {
+export const FailTaskRequest: MessageFns<FailTaskRequest, "agentkeeper.v1.FailTaskRequest"> = {
+  $type: "agentkeeper.v1.FailTaskRequest" as const,
+
   encode(message: FailTaskRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.taskId !== "") {
       writer.uint32(10).string(message.taskId);
@@ -3117,7 +3211,9 @@ function createBaseFailTaskResponse(): FailTaskResponse {
   return {};
 }
 
-export const FailTaskResponse: MessageFns<FailTaskResponse> = {
+export const FailTaskResponse: MessageFns<FailTaskResponse, "agentkeeper.v1.FailTaskResponse"> = {
+  $type: "agentkeeper.v1.FailTaskResponse" as const,
+
   encode(_: FailTaskResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     return writer;
   },
@@ -3152,7 +3248,9 @@ function createBaseGetTaskRequest(): GetTaskRequest {
   return { taskId: "" };
 }
 
-export const GetTaskRequest: MessageFns<GetTaskRequest> = {
+export const GetTaskRequest: MessageFns<GetTaskRequest, "agentkeeper.v1.GetTaskRequest"> = {
+  $type: "agentkeeper.v1.GetTaskRequest" as const,
+
   encode(message: GetTaskRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.taskId !== "") {
       writer.uint32(10).string(message.taskId);
@@ -3198,7 +3296,9 @@ function createBaseGetTaskResponse(): GetTaskResponse {
   return { task: undefined };
 }
 
-export const GetTaskResponse: MessageFns<GetTaskResponse> = {
+export const GetTaskResponse: MessageFns<GetTaskResponse, "agentkeeper.v1.GetTaskResponse"> = {
+  $type: "agentkeeper.v1.GetTaskResponse" as const,
+
   encode(message: GetTaskResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.task !== undefined) {
       Task.encode(message.task, writer.uint32(10).fork()).join();
@@ -3244,7 +3344,9 @@ function createBaseListTasksRequest(): ListTasksRequest {
   return { status: 0 };
 }
 
-export const ListTasksRequest: MessageFns<ListTasksRequest> = {
+export const ListTasksRequest: MessageFns<ListTasksRequest, "agentkeeper.v1.ListTasksRequest"> = {
+  $type: "agentkeeper.v1.ListTasksRequest" as const,
+
   encode(message: ListTasksRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.status !== 0) {
       writer.uint32(8).int32(message.status);
@@ -3290,7 +3392,9 @@ function createBaseListTasksResponse(): ListTasksResponse {
   return { tasks: [] };
 }
 
-export const ListTasksResponse: MessageFns<ListTasksResponse> = {
+export const ListTasksResponse: MessageFns<ListTasksResponse, "agentkeeper.v1.ListTasksResponse"> = {
+  $type: "agentkeeper.v1.ListTasksResponse" as const,
+
   encode(message: ListTasksResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.tasks) {
       Task.encode(v!, writer.uint32(10).fork()).join();
@@ -3548,7 +3652,8 @@ export const TaskServiceDefinition = {
   },
 } as const;
 
-export interface MessageFns<T> {
+export interface MessageFns<T, V extends string> {
+  readonly $type: V;
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
 }

@@ -20,7 +20,9 @@ function createBaseAny(): Any {
   return { typeUrl: "", value: Buffer.alloc(0) };
 }
 
-export const Any: MessageFns<Any> = {
+export const Any: MessageFns<Any, "google.protobuf.Any"> = {
+  $type: "google.protobuf.Any" as const,
+
   encode(message: Any, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.typeUrl !== "") {
       writer.uint32(10).string(message.typeUrl);
@@ -73,7 +75,8 @@ export const Any: MessageFns<Any> = {
   },
 };
 
-export interface MessageFns<T> {
+export interface MessageFns<T, V extends string> {
+  readonly $type: V;
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
 }

@@ -42,7 +42,9 @@ function createBaseHealthCheckRequest(): HealthCheckRequest {
   return { service: "" };
 }
 
-export const HealthCheckRequest: MessageFns<HealthCheckRequest> = {
+export const HealthCheckRequest: MessageFns<HealthCheckRequest, "grpc.health.v1.HealthCheckRequest"> = {
+  $type: "grpc.health.v1.HealthCheckRequest" as const,
+
   encode(message: HealthCheckRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.service !== "") {
       writer.uint32(10).string(message.service);
@@ -88,7 +90,9 @@ function createBaseHealthCheckResponse(): HealthCheckResponse {
   return { status: 0 };
 }
 
-export const HealthCheckResponse: MessageFns<HealthCheckResponse> = {
+export const HealthCheckResponse: MessageFns<HealthCheckResponse, "grpc.health.v1.HealthCheckResponse"> = {
+  $type: "grpc.health.v1.HealthCheckResponse" as const,
+
   encode(message: HealthCheckResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.status !== 0) {
       writer.uint32(8).int32(message.status);
@@ -154,7 +158,8 @@ export const HealthDefinition = {
   },
 } as const;
 
-export interface MessageFns<T> {
+export interface MessageFns<T, V extends string> {
+  readonly $type: V;
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
 }

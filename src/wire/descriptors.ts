@@ -1,6 +1,9 @@
-/** What reflection needs to know of our files: which declares what, and on which others it rests. */
+/**
+ * What our files declare, read from their descriptors: names and dependencies for reflection, and which
+ * fields hold messages, for who must walk bytes without decoding them.
+ */
 import { BinaryReader } from "@bufbuild/protobuf/wire";
-import { fileDescriptors } from "../gen/descriptors.ts";
+import { fileDescriptors } from "./gen/descriptors.ts";
 
 export type DescribedFile = {
   readonly name: string;
@@ -12,7 +15,8 @@ export type DescribedFile = {
 
 /** Field numbers of google/protobuf/descriptor.proto. */
 const fileFields = { package: 2, dependency: 3, message: 4, enum: 5, service: 6 } as const;
-const messageFields = { nestedMessage: 3, enum: 4 } as const;
+const messageFields = { field: 2, nestedMessage: 3, enum: 4 } as const;
+const fieldFields = { number: 3, typeName: 6 } as const;
 const serviceFields = { method: 2 } as const;
 const nameField = 1;
 
@@ -44,6 +48,36 @@ function* inMessage(message: Buffer, scope: string): Generator<string> {
   for (const nested of fieldsOf(message, messageFields.nestedMessage)) {
     yield* inMessage(nested, fullName);
   }
+}
+
+/** Of each message, by its full name: its fields that are messages (or enums), and of which type. */
+export function describeMessages(): ReadonlyMap<string, ReadonlyMap<number, string>> {
+  const messages = new Map<string, ReadonlyMap<number, string>>();
+  const add = (message: Buffer, scope: string): void => {
+    const fullName = `${scope}.${nameOf(message)}`;
+    const typed = fieldsOf(message, messageFields.field).flatMap((field) => {
+      const [typeName] = fieldsOf(field, fieldFields.typeName).map(String);
+      // Type names begin with a dot.
+      return typeName === undefined ? [] : [[numberOf(field), typeName.slice(1)] as const];
+    });
+    messages.set(fullName, new Map(typed));
+    for (const nested of fieldsOf(message, messageFields.nestedMessage)) add(nested, fullName);
+  };
+  for (const { bytes } of describeFiles()) {
+    const [packageName = ""] = fieldsOf(bytes, fileFields.package).map(String);
+    for (const message of fieldsOf(bytes, fileFields.message)) add(message, packageName);
+  }
+  return messages;
+}
+
+function numberOf(field: Buffer): number {
+  const reader = new BinaryReader(field);
+  while (reader.pos < reader.len) {
+    const [number, wireType] = reader.tag();
+    if (number === fieldFields.number) return reader.int32();
+    reader.skip(wireType);
+  }
+  return 0;
 }
 
 function nameOf(described: Buffer): string {
