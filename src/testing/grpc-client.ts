@@ -218,7 +218,7 @@ export class GrpcClient implements Disposable {
         },
       );
       signal?.addEventListener("abort", () => call.cancel());
-      return promise;
+      return withPatience(promise, path, () => call.cancel());
     };
   }
 
@@ -245,16 +245,16 @@ export class GrpcClient implements Disposable {
   }
 }
 
+export type StreamEnd = { readonly status: StatusName; readonly message: string };
+
 /** What a server sends on one stream. Whoever opens it cancels it. */
 export class Stream<Message> implements Disposable {
   readonly #call: ClientReadableStream<Message>;
   readonly #waiting: Message[] = [];
   readonly #wakers = new Set<() => void>();
-  /** Resolves when the server's headers are there; rejects if it ends without. */
-  readonly begun: Promise<void>;
-  /** How the stream ended. Never rejects. */
-  readonly ended: Promise<{ readonly status: StatusName; readonly message: string }>;
-  #end: { readonly status: StatusName; readonly message: string } | undefined;
+  readonly #begun: Promise<void>;
+  readonly #ended: Promise<StreamEnd>;
+  #end: StreamEnd | undefined;
 
   constructor(call: ClientReadableStream<Message>) {
     this.#call = call;
@@ -264,18 +264,28 @@ export class Stream<Message> implements Disposable {
     });
     // What an error says is also in the status.
     call.on("error", () => {});
-    this.ended = new Promise((resolve) => {
+    this.#ended = new Promise((resolve) => {
       call.once("status", ({ code, details }) => {
         this.#end = { status: statusName(code), message: details };
         this.#stir();
         resolve(this.#end);
       });
     });
-    this.begun = new Promise((resolve, reject) => {
+    this.#begun = new Promise((resolve, reject) => {
       call.once("metadata", () => resolve());
-      this.ended.then(({ status, message }) => reject(new StatusError(status, message)), reject);
+      this.#ended.then(({ status, message }) => reject(new StatusError(status, message)), reject);
     });
-    this.begun.catch(() => {});
+    this.#begun.catch(() => {});
+  }
+
+  /** Resolves when the server's headers are there; rejects if it ends without. */
+  get begun(): Promise<void> {
+    return withPatience(this.#begun, "headers");
+  }
+
+  /** How the stream ended. */
+  get ended(): Promise<StreamEnd> {
+    return withPatience(this.#ended, "the end of a stream");
   }
 
   /** The next message. Rejects if the stream has ended, or nothing comes for so long. */
@@ -331,6 +341,26 @@ export class Stream<Message> implements Disposable {
 
   #stir(): void {
     for (const wake of this.#wakers) wake();
+  }
+}
+
+/** A server that does not answer must fail a test, not hang it. No call of a test may take this long. */
+const patienceMs = 20_000;
+
+async function withPatience<Value>(
+  promise: Promise<Value>,
+  what: string,
+  giveUp?: () => void,
+): Promise<Value> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    reject(new Error(`${what} did not come within ${patienceMs} ms`));
+    giveUp?.();
+  }, patienceMs);
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -472,6 +502,11 @@ export class BareConnection implements Disposable {
   }
 }
 
+/** Resolves when the server's headers are there. */
+export async function headersOf(stream: ClientHttp2Stream): Promise<void> {
+  await withPatience(once(stream, "response"), "headers", () => stream.destroy());
+}
+
 /** Everything the server answers on a stream, until it is closed. */
 export async function collect(stream: ClientHttp2Stream): Promise<BareReply> {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -491,7 +526,7 @@ export async function collect(stream: ClientHttp2Stream): Promise<BareReply> {
     messages.push(...found);
   });
   stream.on("close", resolve);
-  await promise;
+  await withPatience(promise, "the end of an answer", () => stream.destroy());
   const all = { ...headers, ...trailers };
   const code = all["grpc-status"];
   return {

@@ -36,7 +36,10 @@ test("who watches health is told at once, and that it is over when the door clos
   const watches = ["", "nothing"].map((service) => {
     const stream = bare.begin("/grpc.health.v1.Health/Watch");
     stream.end(frame(asking(service)));
-    return { reply: collect(stream), begun: once(stream, "data") };
+    return {
+      reply: collect(stream),
+      begun: once(stream, "data", { signal: AbortSignal.timeout(20_000) }),
+    };
   });
   await Promise.all(watches.map(({ begun }) => begun));
   await door.closeDoor();

@@ -9,6 +9,7 @@ import {
   BareConnection,
   collect,
   type GrpcClient,
+  headersOf,
   openTestDoor,
   refusalOf,
   statusOf,
@@ -381,7 +382,7 @@ test("[AK-3.2-6] closing leaves no connection open, not even to callers who neit
   const bare = await door.bare();
   const stream = bare.begin("/agentkeeper.v1.RegistryService/Watch");
   stream.end(frame(Buffer.alloc(0)));
-  await once(stream, "response");
+  await headersOf(stream);
   stream.pause();
   const calls = Array.from({ length: 1_000 }, () => client.acquireLease({ taskId: "t", agentId }));
   await Promise.all(calls);

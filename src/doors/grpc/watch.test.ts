@@ -1,6 +1,5 @@
 /** Who watches sees what was asked for, once, in order, from then on; and what a slow reader costs. */
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { constants } from "node:http2";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,6 +7,7 @@ import { agentId as asAgentId, type Command, taskId, token } from "../../core/in
 import {
   collect,
   type GrpcClient,
+  headersOf,
   openTestDoor,
   type Payload,
   payloadOf,
@@ -215,7 +215,7 @@ test("[AK-2.0-1] an event is handed to every watcher before the reply is sent", 
   const order: string[] = [];
   const watch = bare.begin(watchPath);
   watch.end(frame(Buffer.alloc(0)));
-  await once(watch, "response");
+  await headersOf(watch);
   watch.on("data", () => order.push("event"));
   const heartbeats = bare.begin("/agentkeeper.v1.RegistryService/Deregister");
   heartbeats.on("data", () => order.push("reply"));
@@ -247,7 +247,7 @@ test("[AK-2.6.3-6] a watch that is cancelled, however early, leaves nothing behi
     const stream = bare.begin(watchPath);
     stream.end(frame(Buffer.alloc(0)));
     if (round % 3 === 1) await new Promise(setImmediate);
-    if (round % 3 === 2) await once(stream, "response");
+    if (round % 3 === 2) await headersOf(stream);
     stream.close(constants.NGHTTP2_CANCEL);
     if (round % 10 === 0) await register(client, `during-${round}`);
   }
@@ -298,7 +298,7 @@ test("[AK-2.6.3-5] who reads too slowly gets no gap but an end, RESOURCE_EXHAUST
   const bare = await door.bare();
   const slow = bare.begin(watchPath);
   slow.end(frame(Buffer.alloc(0)));
-  await once(slow, "response");
+  await headersOf(slow);
   const renew: Command = {
     type: "lease.renew",
     taskId: taskId("t"),
@@ -333,7 +333,7 @@ test("[AK-2.6.3-5] 16 MiB that nobody reads are too much as well", async () => {
   const bare = await door.bare();
   const slow = bare.begin(watchPath);
   slow.end(frame(Buffer.alloc(0)));
-  await once(slow, "response");
+  await headersOf(slow);
   const heavy = { ...card("heavy"), description: "x".repeat(60_000) };
   for (let count = 0; count < 600; count++) {
     const command: Command = {
