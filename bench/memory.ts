@@ -8,7 +8,8 @@ import { openScratch } from "./servers.ts";
 
 export const question = "How much memory does an agent take, state and views together?";
 
-const agents = 100_000;
+/** Short of the number at which a snapshot is made, which would be in memory as well. */
+const agents = 99_000;
 
 export async function run(report: Report): Promise<void> {
   setFlagsFromString("--expose-gc");

@@ -72,52 +72,71 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       onFault: (fault, path) => warn(`${path} failed`, fault),
     }),
   );
+  const [grpcPlace] = grpc.places;
+  let isClosing = false;
   const http = await openHttp(options, plane, {
     about: {
       version: options.version,
       planeId: log.id,
-      startedAtMs: Date.now(),
+      startedAtMs: await plane.read((_, nowMs) => nowMs),
       pid: process.pid,
       isKept: log.isKept,
-      grpcAddress: grpc.places.slice(0, 1).map(printPlace).join(),
+      ...(grpcPlace ? { grpcAddress: printPlace(grpcPlace) } : {}),
       ...(dataDirectory === undefined ? {} : { dataDirectory }),
     },
     metrics,
-    isReady: () => !stopping.signal.aborted,
-    ...(options.isAnyHostAllowed ? { hosts: "any" } : {}),
+    isReady: () => !isClosing,
+    hosts: options.isAnyHostAllowed ? "any" : options.http.flatMap(hostOf),
     onFault: (fault, path) => warn(`${path} failed`, fault),
   });
-  if (http) opened.use(http);
   const closing = opened.move();
   return {
     plane,
     grpc: grpc.places,
-    http: http?.places ?? [],
+    http: http.flatMap((door) => door.places),
     isNew,
-    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+    [Symbol.asyncDispose]: async () => {
+      isClosing = true;
+      // Both at once: nobody waits for the other door's callers.
+      const doors = [grpc, ...http].map((door) => door[Symbol.asyncDispose]());
+      await Promise.all(doors);
+      await closing.disposeAsync();
+    },
   };
 }
 
-/** Over TCP where asked, and on the socket in the data directory, which needs no port. */
+/** As it stands in a URL. */
+function hostOf(place: Place): string[] {
+  if ("path" in place) return [];
+  return [place.host.includes(":") ? `[${place.host}]` : place.host];
+}
+
+/**
+ * Over TCP where asked, and on the socket in the data directory. Nobody asked for that socket, nor for an
+ * address that is only the default: where one of these cannot be had, the daemon goes on without it.
+ */
 async function openHttp(
-  { http, isHttpOptional, dataDirectory, warn }: ServeOptions,
+  { http: places, isHttpOptional, dataDirectory, warn }: ServeOptions,
   plane: Plane,
   parts: Omit<HttpDoorOptions, "places">,
-): Promise<HttpDoor | undefined> {
-  const path = dataDirectory === undefined ? undefined : socketIn(dataDirectory);
-  const hasSocket = path !== undefined && clearSocket(path);
-  if (path !== undefined && !hasSocket) {
-    warn(`${path} is too long for a socket: ask for the status with --http`);
+): Promise<readonly HttpDoor[]> {
+  const doors: HttpDoor[] = [];
+  if (places.length > 0) {
+    try {
+      doors.push(await openHttpDoor(plane, { ...parts, places }));
+    } catch (error) {
+      if (!(error instanceof ListenError) || !isHttpOptional) throw error;
+      warn(`${error.message}: going on without dashboard and metrics`);
+    }
   }
-  const sockets = hasSocket ? [{ path }] : [];
-  const open = async (places: readonly Place[]): Promise<HttpDoor | undefined> =>
-    places.length === 0 ? undefined : await openHttpDoor(plane, { ...parts, places });
-  try {
-    return await open([...http, ...sockets]);
-  } catch (error) {
-    const isBusy = error instanceof ListenError && error.code === "address_in_use";
-    if (!isBusy || !isHttpOptional) throw error;
-    warn(`${error.message}: going on without dashboard and metrics`);
-    return await open(sockets);
+  if (dataDirectory !== undefined) {
+    const path = socketIn(dataDirectory);
+    try {
+      clearSocket(path);
+      doors.push(await openHttpDoor(plane, { ...parts, places: [{ path }] }));
+    } catch (error) {
+      warn(`no socket at ${path}: ask for the status with --http`, error);
+    }
   }
+  return doors;
 }

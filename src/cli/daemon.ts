@@ -6,6 +6,8 @@ import { dataDirectoryFrom } from "./paths.ts";
 import { defaults, type Values } from "./table.ts";
 
 const patienceMs = 5_000;
+/** Ours has a few hundred rows of each kind. */
+const answerBytesMax = 50_000_000;
 
 /**
  * What is at `path`, as JSON. An address or a directory that was given is the only one asked; else the
@@ -32,9 +34,15 @@ function targetOf(text: string): RequestOptions {
 
 function ask(options: RequestOptions): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const asking = request({ ...options, timeout: patienceMs }, (response) => {
+    const signal = AbortSignal.timeout(patienceMs);
+    const asking = request({ ...options, signal }, (response) => {
       const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      let bytes = 0;
+      response.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > answerBytesMax) response.destroy(new Error("its answer is too long"));
+        chunks.push(chunk);
+      });
       response.on("error", reject);
       response.on("end", () => {
         const body = Buffer.concat(chunks).toString();
@@ -47,7 +55,6 @@ function ask(options: RequestOptions): Promise<unknown> {
         }
       });
     });
-    asking.on("timeout", () => asking.destroy(new Error("it does not answer")));
     asking.on("error", reject);
     asking.end();
   });

@@ -24,7 +24,7 @@ export async function doctor(values: Values): Promise<number> {
     return isWell ? exits.ok : exits.no;
   } catch (error) {
     if (!(error instanceof LogError)) throw error;
-    process.stderr.write(`tipstaff: ${error.message}; start one with tipstaff up\n`);
+    process.stderr.write(`tipstaff: ${error.message}\n`);
     return exits.no;
   }
 }

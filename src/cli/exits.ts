@@ -9,4 +9,6 @@ export const exits = {
   unreachable: 3,
   /** The log could not be written; everything acknowledged before is in it. */
   cannotWrite: 4,
+  /** A fault of ours. */
+  fault: 5,
 } as const;

@@ -8,7 +8,7 @@ import type { Values } from "./table.ts";
 export async function status(values: Values): Promise<number> {
   let overview: Overview;
   try {
-    overview = (await askDaemon("/api/v1/overview", values)) as Overview;
+    overview = decodeOverview(await askDaemon("/api/v1/overview", values));
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     process.stderr.write(`tipstaff: no daemon answers (${why}); start one with tipstaff up\n`);
@@ -16,6 +16,15 @@ export async function status(values: Values): Promise<number> {
   }
   process.stdout.write(values["json"] ? printJson(overview) : printForPeople(overview));
   return exits.ok;
+}
+
+/** Another program may listen where we ask. What says our version is one of ours. */
+function decodeOverview(answer: unknown): Overview {
+  const overview = answer as Partial<Overview> | null;
+  if (typeof overview?.version === "string" && typeof overview.counts === "object") {
+    return overview as Overview;
+  }
+  throw new Error("what answers is another program");
 }
 
 /** The facts without the lists: one stable document. */

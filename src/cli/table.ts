@@ -1,5 +1,5 @@
 /**
- * One table describes each command; the parser, the help and the reference page are made from it.
+ * One table describes each command; the parser and the help are made from it.
  */
 export type Flag = {
   readonly name: string;
@@ -35,7 +35,7 @@ const dataDirectory: Flag = {
   name: "data-dir",
   value: "directory",
   help: "where the log is kept",
-  default: "$XDG_STATE_HOME/tipstaff",
+  default: "~/.local/state/tipstaff",
 };
 const insecure: Flag = {
   name: "insecure",
@@ -52,6 +52,7 @@ const json: Flag = { name: "json", help: "print one JSON document" };
 const startExits = [
   [1, "it could not start: an address or the data directory is in use or unusable"],
   [4, "the log could not be written; everything acknowledged before is in it"],
+  [5, "a fault of ours; the last line says which"],
 ] as const;
 
 export const commands: readonly CommandRow[] = [

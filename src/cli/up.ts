@@ -30,7 +30,7 @@ export async function agentkeeper(values: Values): Promise<number> {
     grpc: textOf(values["addr"]) ?? defaults.agentkeeperGrpc,
     http: textOf(values["metrics-addr"]),
     httpDefault: defaults.agentkeeperHttp,
-    dataDirectory: values["data-dir"] === undefined ? undefined : dataDirectoryFrom(values),
+    dataDirectory: values["data-dir"] ? dataDirectoryFrom(values) : undefined,
     isInsecure: values["insecure"] === true,
     logFormat: values["log-format"],
   });
@@ -50,6 +50,7 @@ async function run(wishes: Wishes): Promise<number> {
   const { isInsecure, dataDirectory } = wishes;
   const logFormat = wishes.logFormat ?? "text";
   if (logFormat !== "text" && logFormat !== "json") return mistake("--log-format is text or json");
+  if (wishes.grpc === "") return mistake("an address for gRPC is needed");
   const grpc = placesOf(wishes.grpc, isInsecure);
   if (grpc.refusal !== undefined) return mistake(grpc.refusal);
   const http = placesOf(wishes.http ?? wishes.httpDefault, isInsecure);
@@ -64,8 +65,10 @@ async function run(wishes: Wishes): Promise<number> {
     isAnyHostAllowed: isInsecure,
     warn: (message, cause) => logger.warn(cause === undefined ? {} : { err: cause }, message),
     onFault: (fault) => {
-      logger.fatal({ err: fault }, "stopped; everything acknowledged before is kept");
-      process.exit(exits.cannotWrite);
+      const what =
+        dataDirectory === undefined ? "stopped" : "stopped; what was acknowledged is kept";
+      logger.fatal({ err: fault }, what);
+      process.exit(fault instanceof LogError ? exits.cannotWrite : exits.fault);
     },
     ...(dataDirectory === undefined ? {} : { dataDirectory }),
   };
@@ -80,9 +83,11 @@ async function run(wishes: Wishes): Promise<number> {
     logger.fatal(error.message);
     return exits.no;
   }
+  const isNarrowed = grpc.isNarrowed || http.isNarrowed;
   if (logFormat === "text") {
-    process.stdout.write(banner(daemon, wishes, { isNarrowed: grpc.isNarrowed }));
+    process.stdout.write(banner(daemon, wishes, { isNarrowed }));
   } else {
+    if (isNarrowed) logger.warn("only this machine can connect; --insecure would let others in");
     logger.info({ grpc: daemon.grpc.map(printPlace), http: daemon.http.map(printPlace) }, "up");
   }
 

@@ -68,7 +68,8 @@ export function decide(
     case "election.campaign": {
       if (isCandidate) return accept();
       if (!election && elections.groups.size >= limits.groupsMax) {
-        return refuse("limit_reached", `there are ${limits.groupsMax} groups already`);
+        const message = `there are ${limits.groupsMax} groups, and none is ever forgotten; use one of them`;
+        return refuse("limit_reached", message);
       }
       if (election && election.candidates.length >= limits.candidatesMax) {
         return refuse("limit_reached", `${group} has ${limits.candidatesMax} candidates already`);
@@ -138,7 +139,11 @@ export function evolve(
   };
   switch (event.type) {
     case "election.joined":
-      putElection(elections, { ...before, candidates: [...before.candidates, event.agentId] });
+      elections.groups.set(group, {
+        ...before,
+        candidates: [...before.candidates, event.agentId],
+      });
+      index(elections, event.agentId, group);
       return;
     case "election.left": {
       const candidates = before.candidates.filter((candidate) => candidate !== event.agentId);
@@ -160,9 +165,11 @@ export function evolve(
 
 export function putElection(elections: OwnElections, election: Election): void {
   elections.groups.set(election.group, election);
-  for (const candidate of election.candidates) {
-    const groups = elections.byCandidate.get(candidate);
-    if (groups) groups.add(election.group);
-    else elections.byCandidate.set(candidate, new Set([election.group]));
-  }
+  for (const candidate of election.candidates) index(elections, candidate, election.group);
+}
+
+function index(elections: OwnElections, candidate: AgentId, group: GroupName): void {
+  const groups = elections.byCandidate.get(candidate);
+  if (groups) groups.add(group);
+  else elections.byCandidate.set(candidate, new Set([group]));
 }

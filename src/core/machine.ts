@@ -70,7 +70,7 @@ export function emptyState(): OwnState {
   };
 }
 
-/** Reads, never writes. Expects that nothing is overdue: see `takeOverdue`. */
+/** Reads, never writes. Expects that nothing is overdue: see `overdue`. */
 export function decide(state: State, command: Command, nowMs: number): Decision<Event> {
   switch (command.type) {
     case "plane.open": {
@@ -243,7 +243,7 @@ export function overdue(state: OwnState, nowMs: number): Due | undefined {
       state.registry.due.first && state.registry.agents.get(state.registry.due.first.key);
     if (!agent) return undefined;
     const dueAtMs = registry.dueAtMs(state.registry, agent);
-    if (dueAtMs <= nowMs) return { of: "agent", agentId: agent.id };
+    if (dueAtMs <= atMs) return { of: "agent", agentId: agent.id };
     state.registry.due.set(agent.id, dueAtMs);
   }
 }

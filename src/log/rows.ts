@@ -16,15 +16,17 @@ export function toSealed(row: unknown): Sealed {
 export function isDamage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, errcode } = error as { readonly code?: string; readonly errcode?: number };
+  const primary = (errcode ?? 0) & 0xff;
   return (
-    code === "ERR_OUT_OF_RANGE" || errcode === sqlite.corrupt || errcode === sqlite.notDatabase
+    code === "ERR_OUT_OF_RANGE" || primary === sqlite.corrupt || primary === sqlite.notDatabase
   );
 }
 
 /** Whether another process has the lock. */
 export function isBusy(error: unknown): boolean {
-  return (error as { readonly errcode?: number } | undefined)?.errcode === sqlite.busy;
+  const { errcode = 0 } = error as { readonly errcode?: number };
+  return (errcode & 0xff) === sqlite.busy;
 }
 
-/** SQLite's own result codes. */
+/** SQLite's own result codes; the extended ones have more in their upper bits. */
 const sqlite = { busy: 5, corrupt: 11, notDatabase: 26 } as const;

@@ -4,7 +4,7 @@
  * it, or with a wrong one, is passed over for the one before.
  */
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { createReadStream, existsSync } from "node:fs";
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
@@ -32,7 +32,7 @@ export class SnapshotFiles {
       await using file = await open(unfinished, "w", 0o600);
       const write = async (lines: string): Promise<void> => {
         checksum.update(lines);
-        await file.write(lines);
+        await file.appendFile(lines);
       };
       await write(`tipstaff snapshot ${format} ${sequence}\n`);
       for (const section of sections) {
@@ -48,7 +48,7 @@ export class SnapshotFiles {
           signal?.throwIfAborted();
         }
       }
-      await file.write(`end ${checksum.digest("hex")}\n`);
+      await file.appendFile(`end ${checksum.digest("hex")}\n`);
       await file.sync();
     }
     await rename(unfinished, path);
@@ -60,11 +60,11 @@ export class SnapshotFiles {
 
   /** Newest first. */
   async sequences(): Promise<readonly number[]> {
-    const names = await readdir(this.#directory).catch(() => []);
+    if (!existsSync(this.#directory)) return [];
+    const names = await readdir(this.#directory);
     return names
-      .filter((name) => name.endsWith(suffix))
-      .map((name) => Number(name.slice(0, -suffix.length)))
-      .filter(Number.isSafeInteger)
+      .flatMap((name) => /^([1-9]\d{0,15})\.snapshot$/.exec(name)?.[1] ?? [])
+      .map(Number)
       .sort((one, other) => other - one);
   }
 
@@ -74,7 +74,8 @@ export class SnapshotFiles {
     for await (const line of this.#lines(sequence)) {
       const space = line.indexOf(" ");
       const name = line.slice(0, space);
-      if (name !== "tipstaff" && name !== "end") onRow(name as SectionName, line.slice(space + 1));
+      if (name === "end") break;
+      if (name !== "tipstaff") onRow(name as SectionName, line.slice(space + 1));
     }
     return true;
   }

@@ -179,7 +179,7 @@ export class SqliteLog implements Log {
   }
 
   /**
-   * A last entry that does not read back is set aside and reported: nothing can depend on it yet, and
+   * A last entry that does not read back is set aside and reported: no later entry depends on it, and
    * it must not keep the plane from starting. Damage before that is found when it is read, and refused.
    */
   #checkTail(): void {

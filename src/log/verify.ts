@@ -24,17 +24,18 @@ export async function verifyLog(
   onProgress: (done: number, total: number) => void,
 ): Promise<Verdict> {
   const path = join(directory, "log.db");
-  if (!existsSync(path)) throw new LogError("unusable", `there is no log in ${directory}`);
+  if (!existsSync(path))
+    throw new LogError("unusable", `there is no log in ${directory}; start one with tipstaff up`);
   const database = new DatabaseSync(path, { readOnly: true });
   const problems: string[] = [];
   const complain = (problem: string): void => {
     if (problems.length < problemsMax) problems.push(problem);
   };
+  let before: Sealed | undefined;
+  let first = 0;
+  let done = 0;
   try {
     const total = Number(database.prepare("select count(*) as n from entries").get()?.["n"]);
-    let before: Sealed | undefined;
-    let first = 0;
-    let done = 0;
     const select = database.prepare(`select ${columns} from entries order by sequence`);
     select.setReturnArrays(true);
     // A number that is too large for us would end the reading; as a bigint it only fails its checksum.
@@ -57,18 +58,21 @@ export async function verifyLog(
     for (const row of database.prepare("select sequence from damaged").all()) {
       complain(`entry ${row["sequence"]} was damaged and set aside earlier`);
     }
-    const files = new SnapshotFiles(join(directory, "snapshots"));
-    const snapshots = [];
-    for (const sequence of await files.sequences()) {
-      const snapshot = { sequence, isIntact: await files.isIntact(sequence) };
-      if (!snapshot.isIntact) complain(`snapshot ${sequence} is damaged`);
-      snapshots.push(snapshot);
-    }
-    const lastSequence = before?.sequence ?? 0;
-    return { entries: done, firstSequence: first, lastSequence, snapshots, problems };
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    complain(`the log cannot be read after entry ${before?.sequence ?? 0}: ${why}`);
   } finally {
     database.close();
   }
+  const files = new SnapshotFiles(join(directory, "snapshots"));
+  const snapshots = [];
+  for (const sequence of await files.sequences()) {
+    const snapshot = { sequence, isIntact: await files.isIntact(sequence) };
+    if (!snapshot.isIntact) complain(`snapshot ${sequence} is damaged`);
+    snapshots.push(snapshot);
+  }
+  const lastSequence = before?.sequence ?? 0;
+  return { entries: done, firstSequence: first, lastSequence, snapshots, problems };
 }
 
 function withoutBigInt(value: unknown): unknown {

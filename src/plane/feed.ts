@@ -14,6 +14,8 @@ export type WatchEnd =
   | { readonly code: "unavailable" }
   /** Too slow. What it was given reaches to here. */
   | { readonly code: "lagged"; readonly resumeAfterSequence: number }
+  /** As many watch as may. */
+  | { readonly code: "limit_reached" }
   /** The log no longer reaches back that far, or never reached so far. */
   | { readonly code: "out_of_range"; readonly oldestSequence: number };
 
@@ -62,6 +64,7 @@ export class Feed {
     this.#watches.add(watch);
     const { oldestSequence } = this.#log;
     if (this.#isClosed) watch.end({ code: "unavailable" });
+    else if (this.#watches.size > limits.watchersMax) watch.end({ code: "limit_reached" });
     else if (afterSequence > newestSequence) watch.end({ code: "out_of_range", oldestSequence });
     else if (afterSequence >= this.#lastSequence) this.#live.add(watch);
     return watch;

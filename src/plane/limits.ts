@@ -3,6 +3,8 @@ export const limits = {
   sleepMsMax: 200,
   /** A look that comes later than this means that the process was suspended. */
   lateMsMax: 5_000,
+  /** Open watches over all doors. */
+  watchersMax: 10_000,
   /** A watcher that has this much undelivered is too slow, and is told where to go on. */
   watcherEntriesMax: 10_000,
   watcherBytesMax: 16_777_216,

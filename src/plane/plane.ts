@@ -80,6 +80,8 @@ export class Plane {
   #answers: (() => void)[] = [];
   #committing: Promise<void> | undefined;
   #isClosed = false;
+  #isOpened = false;
+  #hasFailed = false;
   #closing: Promise<void> | undefined;
 
   /** Rebuilds the state from the log, and records that it was opened. Rejects if the log is damaged. */
@@ -94,6 +96,7 @@ export class Plane {
     for (const view of plane.#views) view.reset(plane.#state);
     plane.#apply(command, system);
     await plane.settled();
+    plane.#isOpened = true;
     return plane;
   }
 
@@ -246,13 +249,16 @@ export class Plane {
     const wasSuspended = nowMs - this.#nowMs > limits.lateMsMax;
     this.#nowMs = Math.max(this.#nowMs, nowMs);
     if (wasSuspended) this.#apply({ type: "plane.resume" }, system);
+    const ended: Event[] = [];
     for (;;) {
       const due = overdue(this.#state, this.#nowMs);
-      if (!due) return;
+      if (!due) break;
       const decision = this.#apply({ type: "tick", due }, system);
       assert(!decision.refusal && decision.events.length > 0, "what is overdue must end");
-      this.#stirWaiting(decision.events);
+      ended.push(...decision.events);
     }
+    // Only now: whoever waits is decided on a state in which nothing is overdue.
+    this.#stirWaiting(ended);
   }
 
   #apply(command: Command, caller: Caller): Decision<Event> {
@@ -289,6 +295,8 @@ export class Plane {
   }
 
   #whenDurable<Value>(value: Value): Promise<Value> {
+    // What it saw may not be in the log, and never will be.
+    if (this.#hasFailed) return new Promise(() => {});
     if (this.#committing === undefined) return Promise.resolve(value);
     return new Promise((resolve) => this.#answers.push(() => resolve(value)));
   }
@@ -324,7 +332,9 @@ export class Plane {
     // Half a decision must not reach the log, nor a snapshot of it the disk.
     this.#undurable = [];
     this.#answers = [];
-    this.#options.onFault(fault);
+    this.#hasFailed = true;
+    // Until it is open, whoever opens it is told instead.
+    if (this.#isOpened) this.#options.onFault(fault);
   }
 
   async #append(entries: readonly Entry[]): Promise<void> {

@@ -3,7 +3,8 @@
  * place needs a server of its own, so the caller says how one is made.
  */
 import { once } from "node:events";
-import type { Server } from "node:net";
+import { lstatSync, rmSync } from "node:fs";
+import { connect, type Server } from "node:net";
 
 /** `host:port`, port 0 for any free one; or the path of a Unix socket. */
 export type Place =
@@ -43,7 +44,8 @@ export async function listen(
       const server = makeServer();
       const wanted = "path" in place ? place : { ...place, port: place.port || freePort };
       const failure = await bind(server, wanted);
-      if (failure && "isOptional" in place && isAbsent(failure)) continue;
+      const isOptional = "host" in place && place.isOptional === true;
+      if (failure && isOptional && isAbsent(failure)) continue;
       if (failure) throw explain(wanted, failure);
       const address = server.address();
       const port = address !== null && typeof address === "object" ? address.port : 0;
@@ -66,8 +68,26 @@ async function bind(server: Server, place: Place): Promise<NodeJS.ErrnoException
     // From here on an error of the listener concerns one connection, not the process.
     server.on("error", () => {});
     return undefined;
-  } catch (failure) {
-    return failure as NodeJS.ErrnoException;
+  } catch (cause) {
+    const failure = cause as NodeJS.ErrnoException;
+    if (failure.code !== "EADDRINUSE" || !("path" in place)) return failure;
+    // A process that was killed leaves its socket behind; one that answers is alive.
+    if (!(await isAbandoned(place.path))) return failure;
+    rmSync(place.path);
+    return bind(server, place);
+  }
+}
+
+/** Whether the path is a socket that nobody listens on. */
+async function isAbandoned(path: string): Promise<boolean> {
+  const probe = connect(path);
+  try {
+    await once(probe, "connect");
+    return false;
+  } catch (cause) {
+    return (cause as NodeJS.ErrnoException).code === "ECONNREFUSED" && lstatSync(path).isSocket();
+  } finally {
+    probe.destroy();
   }
 }
 

@@ -2,19 +2,15 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 
-/** What the operating system allows, with the final zero. */
+/** The least of what operating systems allow, with the final zero. */
 const pathBytesMax = 104;
 
 export function socketIn(dataDirectory: string): string {
   return join(dataDirectory, "tipstaff.sock");
 }
 
-/**
- * Clears what an earlier daemon left behind. Only for who has the directory's lock. Answers false if
- * the path is too long for a socket.
- */
-export function clearSocket(path: string): boolean {
-  if (Buffer.byteLength(path) >= pathBytesMax) return false;
+/** Clears what an earlier daemon left behind. Only for who has the directory's lock. */
+export function clearSocket(path: string): void {
+  if (Buffer.byteLength(path) >= pathBytesMax) throw new Error("the path is too long");
   rmSync(path, { force: true });
-  return true;
 }

@@ -291,7 +291,10 @@ function payload(field: string, bytes: Uint8Array): Problem {
 }
 
 function toolNames(field: string, tools: readonly string[]): Problem {
-  return count(field, tools.length) ?? first(tools, (tool) => name(`a name in ${field}`, tool));
+  return (
+    count(field, tools.length) ??
+    first(tools, (tool) => length(`a name in ${field}`, tool, limits.nameBytesMax))
+  );
 }
 
 function count(field: string, items: number): Problem {

@@ -22,7 +22,7 @@ export function healthMethods<Connection>(services: readonly string[]): Method<C
       const status = known.has(service) ? ServingStatus.SERVING : ServingStatus.SERVICE_UNKNOWN;
       call.begin();
       await call.write(frame(HealthCheckResponse.encode({ status }).finish()));
-      await new Promise((resolve) => call.signal.addEventListener("abort", resolve));
+      await new Promise<void>((resolve) => call.whenOver(resolve));
       return { status: "CANCELLED", message: "" };
     }),
   ];

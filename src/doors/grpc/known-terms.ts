@@ -12,12 +12,22 @@ export class KnownTerms {
   /** A Campaign reply told this agent the term. */
   learn(group: GroupName, agentId: AgentId, term: Term): void {
     const agents = this.#terms.get(group) ?? new Map<AgentId, Term>();
-    if (!agents.has(agentId)) {
-      if (this.#size >= limits.knownTermsMax) return;
-      this.#size += 1;
-    }
+    if (!agents.has(agentId)) this.#size += 1;
     agents.set(agentId, term);
+    // At the end of the line: who has not campaigned for the longest time is forgotten first.
+    this.#terms.delete(group);
     this.#terms.set(group, agents);
+    if (this.#size > limits.knownTermsMax) this.#forgetOldest();
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#terms;
+    if (!oldest) return;
+    const [group, agents] = oldest;
+    const [agentId] = agents.keys();
+    if (agentId !== undefined) agents.delete(agentId);
+    if (agents.size === 0) this.#terms.delete(group);
+    this.#size -= 1;
   }
 
   /** An event on any stream of the connection told the term to everyone behind it. */

@@ -222,7 +222,8 @@ function taskMethods(plane: Plane): Method<Connection>[] {
     unary(fullName, methods.claimTask, async (request, call: Call) => {
       const agentId = decode.decodeAgentId(request);
       if (agentId.refusal) return agentId;
-      await call.connection.firstCalls.hold();
+      const held = call.connection.firstCalls.hold();
+      if (held !== undefined) await held;
       return claim(plane, agentId.value, call);
     }),
     unary(fullName, methods.completeTask, async (request, call: Call) => {

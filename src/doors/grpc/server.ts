@@ -183,8 +183,6 @@ export class GrpcServer<Connection> implements AsyncDisposable {
           );
         case "compressed":
           return call.end("UNIMPLEMENTED", "compressed messages are not supported");
-        case "truncated":
-          return;
       }
       received += messages.length;
       if (received > 1 && !method.isExchange) {
@@ -194,6 +192,9 @@ export class GrpcServer<Connection> implements AsyncDisposable {
     });
     stream.on("end", () => {
       if (call.isOver) return;
+      if (unframer.isTruncated) {
+        return call.end("INVALID_ARGUMENT", "the body ends in the middle of a message");
+      }
       if (method.isExchange) return call.end("OK", "");
       if (received === 0) call.end("UNIMPLEMENTED", "the method takes one message");
     });
@@ -236,6 +237,13 @@ export class ServerCall<Connection> {
     this.#controller ??= new AbortController();
     if (this.isOver) this.#controller.abort();
     return this.#controller.signal;
+  }
+
+  /** Runs something once the call is over; at once if it is already. */
+  whenOver(run: () => void): void {
+    const { signal } = this;
+    if (signal.aborted) run();
+    else signal.addEventListener("abort", run, { once: true });
   }
 
   /** The reply of a unary call, and its end. */

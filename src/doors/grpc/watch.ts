@@ -1,5 +1,5 @@
 /** The two watches: a feed of the plane, cut to what was asked for, as a stream. */
-import { type Event, type GroupName, topics } from "../../core/index.ts";
+import { type Event, type GroupName, type Term, topics } from "../../core/index.ts";
 import type { Entry } from "../../log/index.ts";
 import type { Plane, Watch, WatchEnd } from "../../plane/index.ts";
 import type { Connection } from "./connection.ts";
@@ -20,6 +20,7 @@ export async function watchTopics(
   };
   // Watching begins before anything is awaited: headers received mean that it has begun.
   using watch = plane.watch({ wants });
+  call.whenOver(() => watch.close());
   call.begin();
   return await pump(watch, call);
 }
@@ -33,14 +34,21 @@ export async function watchElection(
   group: GroupName,
   call: ServerCall<Connection>,
 ): Promise<StreamEnd> {
-  const wants = ({ event }: Entry): boolean =>
-    event.type === "leader.changed" && event.group === group;
-  using watch = plane.watch({ wants, afterSequence: plane.lastSequence });
-  call.begin();
   const { knownTerms } = call.connection;
+  let told: Term | undefined;
+  const wants = ({ event }: Entry): boolean =>
+    event.type === "leader.changed" &&
+    event.group === group &&
+    (told === undefined || event.term > told);
+  using watch = plane.watch({ wants });
+  call.whenOver(() => watch.close());
+  call.begin();
+  // What is looked at now may not be durable yet: then the watch is about to be offered it as well.
   const missed = await plane.read((state) => {
     const election = state.elections.groups.get(group);
-    return election && knownTerms.isBehind(group, election.term) ? election : undefined;
+    if (!election || !knownTerms.isBehind(group, election.term)) return undefined;
+    told = election.term;
+    return election;
   });
   if (missed) {
     const { term, leader, changedAtMs, busSequence } = missed;
@@ -53,10 +61,11 @@ export async function watchElection(
 }
 
 async function pump(watch: Watch, call: ServerCall<Connection>): Promise<StreamEnd> {
-  call.signal.addEventListener("abort", () => watch.close());
   for (;;) {
     const { entries, end } = await watch.next();
     if (end) return explain(end);
+    // What nobody is left to be told must not count as known.
+    if (call.isOver) return explain({ code: "closed" });
     for (const { event } of entries) {
       if (event.type === "leader.changed") {
         call.connection.knownTerms.raise(event.group, event.term);
@@ -79,6 +88,8 @@ function explain(end: WatchEnd): StreamEnd {
       return { status: "CANCELLED", message: "" };
     case "unavailable":
       return { status: "UNAVAILABLE", message: "the daemon is shutting down" };
+    case "limit_reached":
+      return { status: "RESOURCE_EXHAUSTED", message: "too many watches are open; close one" };
     case "lagged":
       return { status: "RESOURCE_EXHAUSTED", message: "events were read too slowly; watch again" };
     case "out_of_range":

@@ -88,6 +88,7 @@ export class EventStream {
     switch (end.code) {
       case "out_of_range":
         return this.#startOver(end.oldestSequence);
+      case "limit_reached":
       case "lagged":
       case "unavailable":
       case "closed":

@@ -10,7 +10,7 @@ export function frame(message: Uint8Array): Buffer {
   return framed;
 }
 
-export type FramingProblem = "compressed" | "too_long" | "truncated";
+export type FramingProblem = "compressed" | "too_long";
 
 /** Cuts a body, arriving in chunks of any size, into messages. */
 export class Unframer {
