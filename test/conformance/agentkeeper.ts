@@ -122,10 +122,7 @@ export const rules: readonly Rule[] = [
     "Whoever acts as an agent that is unknown or dead gets NOT_FOUND, in different words; GetAgent and Deregister take the dead.",
     [door, pythonLife],
   ),
-  ours("AK-2.0-6a", "A required text that is empty is INVALID_ARGUMENT, and named.", [
-    decode,
-    door,
-  ]),
+  ours("AK-2.0-6a", "A required text that is empty is INVALID_ARGUMENT, and named.", [door]),
   ours("AK-2.0-6b", "Names and ids have at most 1,024 bytes of UTF-8.", [decode, badInput]),
   ours("AK-2.0-6c", "Text that is not UTF-8 and bytes that do not decode are INVALID_ARGUMENT.", [
     strict,
