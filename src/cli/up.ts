@@ -65,9 +65,8 @@ async function run(wishes: Wishes): Promise<number> {
     isAnyHostAllowed: isInsecure,
     warn: (message, cause) => logger.warn(cause === undefined ? {} : { err: cause }, message),
     onFault: (fault) => {
-      const what =
-        dataDirectory === undefined ? "stopped" : "stopped; what was acknowledged is kept";
-      logger.fatal({ err: fault }, what);
+      const kept = dataDirectory === undefined ? "" : "; everything acknowledged before is kept";
+      logger.fatal({ err: fault }, `stopped${kept}`);
       process.exit(fault instanceof LogError ? exits.cannotWrite : exits.fault);
     },
     ...(dataDirectory === undefined ? {} : { dataDirectory }),
