@@ -3,8 +3,8 @@
  * WAL with `synchronous=FULL`: when `append` resolves, the entries are on the disk.
  */
 import { randomUUID } from "node:crypto";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { SectionName } from "../core/index.ts";
 import { type Entry, isIntact, noChecksum, type Sealed, seal, unseal } from "./entry.ts";
@@ -56,7 +56,7 @@ export class SqliteLog implements Log {
   static open(directory: string): SqliteLog {
     using opened = new DisposableStack();
     try {
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      makeDirectory(directory);
       const lock = opened.use(lockDirectory(directory));
       const database = opened.use(new DatabaseSync(join(directory, "log.db")));
       const log = new SqliteLog({ directory, lock, database });
@@ -238,6 +238,13 @@ export class SqliteLog implements Log {
     }
     return entries;
   }
+}
+
+/** With its parents, one by one: node's own `recursive` never ends where a parent takes no children. */
+function makeDirectory(path: string): void {
+  if (existsSync(path)) return;
+  makeDirectory(dirname(path));
+  mkdirSync(path, { mode: 0o700 });
 }
 
 /** An exclusive transaction that stays open: freed when the process ends, however it ends. */

@@ -582,6 +582,8 @@ export const rules: readonly Rule[] = [
   ]),
   known("AK-3.4-1", "/ is a live page in one document that loads nothing from elsewhere.", [
     "src/doors/http/door.test.ts: the page is one document that allows nothing but its own style and script",
+    "test/e2e/page.test.ts: an agent appears without a reload, goes silent, comes back and dies",
+    "test/e2e/page.test.ts: hostile names stay text",
   ]),
   known("AK-3.4-2", "/healthz says ok.", [
     pythonProcess,

@@ -184,7 +184,8 @@ type Scene = AsyncDisposable & {
 };
 
 async function open(): Promise<Scene> {
-  const door = await openTestDoor();
+  await using opened = new AsyncDisposableStack();
+  const door = opened.use(await openTestDoor());
   const client = await door.connectWarm();
   const { agentId } = await client.register({ card: card("one"), ttlSeconds: 3_600 });
   const { lease } = await client.acquireLease({ taskId: "t", agentId, ttlSeconds: 3_600 });
@@ -237,13 +238,14 @@ async function open(): Promise<Scene> {
   add(tasks, tasks.methods.getTask, { taskId });
   add(tasks, tasks.methods.listTasks, { status: 1 });
   assert.equal(examples.size, 22);
+  const closing = opened.move();
   return {
     door,
     bare,
     agentId,
     taskId,
     examples,
-    [Symbol.asyncDispose]: () => door[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }
 

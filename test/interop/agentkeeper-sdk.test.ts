@@ -5,8 +5,10 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempDisposableSync } from "node:fs";
 import { connect } from "node:net";
-import { resolve } from "node:path";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Peer, preparePeer } from "./peer.ts";
@@ -110,7 +112,9 @@ type Run = {
 };
 
 async function pytest({ python }: Peer, words: string[], directory: string): Promise<Run> {
+  using scratch = mkdtempDisposableSync(join(tmpdir(), "tipstaff-pytest-"));
   const flags = ["-B", "-m", "pytest", "-v", "--color=no", "-p", "no:cacheprovider"];
+  flags.push(`--basetemp=${join(scratch.path, "tests")}`);
   const running = spawn(python, [...flags, ...words], {
     cwd: directory,
     env: { ...process.env, AGENTKEEPER_BIN: daemonFile },

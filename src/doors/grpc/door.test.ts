@@ -1234,9 +1234,11 @@ test("[AK-3.5-2] every call of the 22 is counted when it begins, whatever comes 
 });
 
 async function open(): Promise<Scene> {
-  const door = await openTestDoor();
+  await using opened = new AsyncDisposableStack();
+  const door = opened.use(await openTestDoor());
   const client = await door.connectWarm();
-  return { door, client, [Symbol.asyncDispose]: () => door[Symbol.asyncDispose]() };
+  const closing = opened.move();
+  return { door, client, [Symbol.asyncDispose]: () => closing.disposeAsync() };
 }
 
 /** Lets calls that are on their way arrive, and answers come back. */

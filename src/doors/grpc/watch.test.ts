@@ -546,21 +546,16 @@ type ElectionScene = AsyncDisposable & {
 };
 
 async function openElection(log?: HeldLog): Promise<ElectionScene> {
-  const door = await openTestDoor(log ? { log } : {});
+  await using opened = new AsyncDisposableStack();
+  const door = opened.use(await openTestDoor(log ? { log } : {}));
   const client = await door.connectWarm();
   const other = await door.connectWarm();
   const one = await register(client, "one");
   const two = await register(client, "two");
   await client.campaign({ group: "g", agentId: one });
   await client.campaign({ group: "g", agentId: two });
-  return {
-    door,
-    client,
-    other,
-    one,
-    two,
-    [Symbol.asyncDispose]: () => door[Symbol.asyncDispose](),
-  };
+  const closing = opened.move();
+  return { door, client, other, one, two, [Symbol.asyncDispose]: () => closing.disposeAsync() };
 }
 
 /** The first thing a new WatchElection of g says is the next change, not the present state. */

@@ -271,17 +271,30 @@ def start_child():
         child.close()
 
 
-@pytest.fixture
-def register_silent(daemon):
-    """Registers agents that never beat; answers their ids."""
-    channel = grpc.insecure_channel(f"127.0.0.1:{daemon.port}")
-    stub = services.RegistryServiceStub(channel)
+class SilentAgents:
+    """Agents that beat only when they are told to."""
 
-    def register(name, ttl, tools=()):
+    def __init__(self, port):
+        self._channel = grpc.insecure_channel(f"127.0.0.1:{port}")
+        self._registry = services.RegistryServiceStub(self._channel)
+
+    def register(self, name, ttl, tools=()):
         card = messages.AgentCard(name=name, tools=tools)
-        return stub.Register(messages.RegisterRequest(card=card, ttl_seconds=ttl)).agent_id
+        request = messages.RegisterRequest(card=card, ttl_seconds=ttl)
+        return self._registry.Register(request).agent_id
 
-    register.beat = lambda agent_id: stub.Heartbeat(messages.HeartbeatRequest(agent_id=agent_id))
-    register.leave = lambda agent_id: stub.Deregister(messages.DeregisterRequest(agent_id=agent_id))
-    yield register
-    channel.close()
+    def beat(self, agent_id):
+        self._registry.Heartbeat(messages.HeartbeatRequest(agent_id=agent_id))
+
+    def leave(self, agent_id):
+        self._registry.Deregister(messages.DeregisterRequest(agent_id=agent_id))
+
+    def close(self):
+        self._channel.close()
+
+
+@pytest.fixture
+def silent(daemon):
+    agents = SilentAgents(daemon.port)
+    yield agents
+    agents.close()

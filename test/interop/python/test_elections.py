@@ -27,7 +27,9 @@ def test_the_last_candidate_leaves_and_callbacks_step_down(client):
 def test_a_dead_leader_is_succeeded_at_once(client):
     """[AK-2.3-7] [AK-2.3-8] [AK-2.3-10]"""
     group = unique("group")
-    with client.register(unique("two"), "", "1") as two, client.register(unique("3"), "", "1") as three:
+    with client.register(unique("two"), "", "1") as two, client.register(
+        unique("3"), "", "1"
+    ) as three:
         with client.register(unique("one"), "", "1") as one:
             for agent in (one, two, three):
                 state = client.campaign(group, agent.agent_id)
@@ -41,7 +43,9 @@ def test_a_dead_leader_is_succeeded_at_once(client):
 def test_resigning_is_forgiving(client):
     """[AK-2.3-5] [AK-2.3-6] [AK-2.3-11]"""
     group = unique("group")
-    with client.register(unique("one"), "", "1") as one, client.register(unique("two"), "", "1") as two:
+    with client.register(unique("one"), "", "1") as one, client.register(
+        unique("two"), "", "1"
+    ) as two:
         client.campaign(group, one.agent_id)
         client.campaign(group, two.agent_id)
         client.resign(group, two.agent_id)

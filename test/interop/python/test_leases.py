@@ -58,7 +58,9 @@ def test_a_lease_that_expired_is_gone_and_said_so_once(client, worker):
     task_id = unique("task")
     with Watcher(client.watch, ["lease."]) as watcher:
         handle = client.acquire_lease(task_id, worker.agent_id, ttl=1)
-        expired = watcher.wait(lambda e: e.topic == "lease.expired" and e.payload.task_id == task_id)
+        expired = watcher.wait(
+            lambda e: e.topic == "lease.expired" and e.payload.task_id == task_id
+        )
         assert expired.payload == handle.lease
         late = (expired.timestamp - handle.lease.expires_at).total_seconds()
         assert 0 <= late < 0.25
@@ -106,7 +108,9 @@ def test_acquiring_for_nobody_is_refused(client, worker):
 
 
 @pytest.mark.parametrize("is_taken", [True, False])
-def test_a_worker_that_slept_through_its_lease_is_refused(daemon, client, rival, start_child, is_taken):
+def test_a_worker_that_slept_through_its_lease_is_refused(
+    daemon, client, rival, start_child, is_taken
+):
     """[AK-2.2-12] [AK-2.2-13]"""
     task_id = unique("task")
     child = start_child(daemon.port)

@@ -21,10 +21,10 @@ def test_an_agent_that_beats_does_not_flap(client, ttl):
 
 
 @pytest.mark.parametrize("ttl", [1, 2])
-def test_a_silent_agent_is_unreachable_then_dead_each_in_its_time(client, register_silent, ttl):
+def test_a_silent_agent_is_unreachable_then_dead_each_in_its_time(client, silent, ttl):
     """[AK-2.1-2] [AK-2.1-4] [AK-2.0-7b]"""
     with Watcher(client.watch, ["agent."]) as watcher:
-        agent_id = register_silent(unique("silent"), ttl)
+        agent_id = silent.register(unique("silent"), ttl)
         of_agent = lambda topic: lambda e: e.topic == topic and e.payload.agent_id == agent_id
         registered = watcher.wait(of_agent("agent.registered"))
         unreachable = watcher.wait(of_agent("agent.unreachable"))
@@ -38,12 +38,12 @@ def test_a_silent_agent_is_unreachable_then_dead_each_in_its_time(client, regist
             assert 0 <= late < 0.25, f"{event.topic} came {late} s late"
 
 
-def test_an_unreachable_agent_that_beats_again_is_alive_without_a_word(client, register_silent):
+def test_an_unreachable_agent_that_beats_again_is_alive_without_a_word(client, silent):
     """[AK-2.1-3] [AK-2.6.5-1] [AK-2.1-27]"""
     with Watcher(client.watch, ["agent."]) as watcher, Watcher(client.watch, ["ext."]) as extra:
-        agent_id = register_silent(unique("back"), 1)
+        agent_id = silent.register(unique("back"), 1)
         watcher.wait(lambda e: e.topic == "agent.unreachable" and e.payload.agent_id == agent_id)
-        register_silent.beat(agent_id)
+        silent.beat(agent_id)
         assert client.get_agent(agent_id).status == AgentStatus.ALIVE
         assert agent_id in [info.agent_id for info in client.find(limit=1000)]
         extra.wait(lambda e: e.topic == "ext.agent.recovered")
@@ -98,11 +98,11 @@ def test_leaving_twice_is_no_error_and_no_second_event(client):
         assert len(deaths) == 1
 
 
-def test_a_zombie_is_not_revived(client, register_silent):
+def test_a_zombie_is_not_revived(client, silent):
     """[AK-2.1-25] [AK-2.1-6] [AK-2.0-5]"""
-    agent_id = register_silent(unique("zombie"), 1)
+    agent_id = silent.register(unique("zombie"), 1)
     eventually(lambda: client.get_agent(agent_id).status == AgentStatus.DEAD)
-    assert status(register_silent.beat, agent_id) == "NOT_FOUND"
+    assert status(silent.beat, agent_id) == "NOT_FOUND"
     assert status(client.acquire_lease, "t", agent_id) == "NOT_FOUND"
     assert status(client.campaign, "g", agent_id) == "NOT_FOUND"
     assert status(client.claim_task, agent_id) == "NOT_FOUND"
@@ -135,11 +135,11 @@ def test_a_record_reads_as_it_was_given(client):
         assert info.registered_at.year > 2000
 
 
-def test_unknown_agents_are_not_found(client, register_silent):
+def test_unknown_agents_are_not_found(client, silent):
     """[AK-2.0-4] [AK-2.1-21] [AK-2.1-23]"""
     assert status(client.get_agent, "0" * 32) == "NOT_FOUND"
-    assert status(register_silent.beat, "0" * 32) == "NOT_FOUND"
-    assert status(register_silent.leave, "0" * 32) == "NOT_FOUND"
+    assert status(silent.beat, "0" * 32) == "NOT_FOUND"
+    assert status(silent.leave, "0" * 32) == "NOT_FOUND"
 
 
 def test_every_event_reaches_a_watcher_once_and_in_order(client):
@@ -152,6 +152,9 @@ def test_every_event_reaches_a_watcher_once_and_in_order(client):
         watcher.wait(lambda e: e.topic == "agent.died" and e.payload.agent_id == last)
         numbers = [e.sequence for e in watcher.events]
         assert numbers == sorted(set(numbers))
-        mine = [e for e in watcher.events if getattr(e.payload, "agent_id", None) in
-                {a.agent_id for a in agents}]
+        mine = [
+            e
+            for e in watcher.events
+            if getattr(e.payload, "agent_id", None) in {a.agent_id for a in agents}
+        ]
         assert len(mine) == 60

@@ -106,7 +106,12 @@ def test_deleting_an_unknown_policy_is_no_error(client):
 
 def test_a_policy_needs_all_its_fields(client):
     """[AK-2.4-8]"""
-    for fields in (("", "s", "a", "r"), ("i", "", "a", "r"), ("i", "s", "", "r"), ("i", "s", "a", "")):
+    for fields in (
+        ("", "s", "a", "r"),
+        ("i", "", "a", "r"),
+        ("i", "s", "", "r"),
+        ("i", "s", "a", ""),
+    ):
         assert status(client.set_policy, *fields, PolicyEffect.ALLOW) == "INVALID_ARGUMENT"
 
 

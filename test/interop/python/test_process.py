@@ -12,9 +12,19 @@ import urllib.request
 import pytest
 
 from agentkeeper import AgentKeeperClient, AgentStatus, PolicyEffect, TaskStatus
-from conftest import Background, Watcher, accepts, eventually, free_port, status, unique
+from conftest import (
+    Background,
+    SilentAgents,
+    Watcher,
+    accepts,
+    eventually,
+    free_port,
+    status,
+    unique,
+)
 
 DEFAULT_METRICS_PORT = 9090
+
 
 def _literal(name, value):
     return bytes([0x00, len(name)]) + name + bytes([len(value)]) + value
@@ -40,7 +50,6 @@ WATCH_REQUEST = (
     + bytes.fromhex("000005000000000001")
     + bytes(5)
 )
-
 
 
 @pytest.fixture
@@ -145,7 +154,9 @@ def test_a_kill_loses_nothing_and_a_beating_agent_lives_on(start_daemon, tmp_pat
         number = watcher.wait(lambda e: True).sequence
         assert last.sequence < number < last.sequence + 20
     # Its heartbeats are accepted under the old id, and keep it alive beyond its ttl.
-    eventually(lambda: client.get_agent(agent.agent_id).last_heartbeat_at > before.last_heartbeat_at)
+    eventually(
+        lambda: client.get_agent(agent.agent_id).last_heartbeat_at > before.last_heartbeat_at
+    )
     assert client.get_agent(agent.agent_id).status == AgentStatus.ALIVE
 
 
@@ -186,22 +197,29 @@ def test_a_suspended_daemon_declares_nobody_dead_on_waking(start_daemon):
     """[AK-2.1-9]"""
     daemon = start_daemon()
     client = daemon.client()
+    silent = SilentAgents(daemon.port)
     watcher = Watcher(client.watch, ["agent."])
-    beating = client.register("beating", "", "1", ttl=1)
+    beating = client.register("beating", "", "1", ttl=1).agent_id
+    lost = silent.register("lost", 1)
     daemon.send(signal.SIGSTOP)
     time.sleep(6)
     daemon.send(signal.SIGCONT)
-    eventually(lambda: client.get_agent(beating.agent_id).status == AgentStatus.ALIVE)
+    eventually(lambda: client.get_agent(beating).status == AgentStatus.ALIVE)
+    # Nor soon after: who was not heard of has its grace.
     time.sleep(2.2)
-    assert client.get_agent(beating.agent_id).status == AgentStatus.ALIVE
+    assert client.get_agent(beating).status == AgentStatus.ALIVE
+    assert client.get_agent(lost).status == AgentStatus.UNREACHABLE
     assert [e.topic for e in watcher.events if e.topic == "agent.died"] == []
+    silent.close()
 
 
 def test_a_data_directory_has_one_daemon(start_daemon, tmp_path):
     """[AK-4-7] [AK-3.1-7]"""
     start_daemon(data_dir=tmp_path / "data")
     started = time.monotonic()
-    second = run(f"--addr=127.0.0.1:{free_port()}", "--metrics-addr=", f"--data-dir={tmp_path / 'data'}")
+    second = run(
+        f"--addr=127.0.0.1:{free_port()}", "--metrics-addr=", f"--data-dir={tmp_path / 'data'}"
+    )
     assert second.returncode == 1
     assert len(second.stderr.strip().splitlines()) == 1
     assert time.monotonic() - started < 5
@@ -212,7 +230,9 @@ def test_a_client_may_come_through_a_unix_socket(tmp_path):
     path = tmp_path / "grpc.sock"
     process = subprocess.Popen(
         [os.environ["AGENTKEEPER_BIN"], f"--addr=unix:{path}", "--metrics-addr="],
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
         eventually(path.exists)
@@ -321,7 +341,10 @@ def run(*flags):
     """Runs the daemon where it is expected to end by itself."""
     return subprocess.run(
         [os.environ["AGENTKEEPER_BIN"], *flags],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=10,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=10,
     )
 
 
@@ -351,12 +374,16 @@ class taken:
 
 
 def get(path):
-    with urllib.request.urlopen(f"http://localhost:{DEFAULT_METRICS_PORT}{path}", timeout=5) as reply:
+    with urllib.request.urlopen(
+        f"http://localhost:{DEFAULT_METRICS_PORT}{path}", timeout=5
+    ) as reply:
         return reply.read().decode(), reply.headers
 
 
 def failure(path, method="GET"):
-    request = urllib.request.Request(f"http://localhost:{DEFAULT_METRICS_PORT}{path}", method=method)
+    request = urllib.request.Request(
+        f"http://localhost:{DEFAULT_METRICS_PORT}{path}", method=method
+    )
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(request, timeout=5)
     return refused.value.code

@@ -87,7 +87,9 @@ def test_completing(client, queue):
         # A repeat is a lost reply; anything else is a mistake.
         client.complete_task(task.id, worker.agent_id, b"out")
         assert status(client.complete_task, task.id, worker.agent_id, b"x") == "FAILED_PRECONDITION"
-        assert status(client.complete_task, task.id, other.agent_id, b"out") == "FAILED_PRECONDITION"
+        assert (
+            status(client.complete_task, task.id, other.agent_id, b"out") == "FAILED_PRECONDITION"
+        )
         assert status(client.fail_task, task.id, worker.agent_id) == "FAILED_PRECONDITION"
         assert client.get_task(task.id) == done
 
@@ -156,15 +158,15 @@ def test_dying_ends_a_waiting_claim(client, queue):
     assert claim.join().status == "NOT_FOUND"
 
 
-def test_an_unreachable_worker_gets_nothing_until_it_is_heard_of(client, queue, register_silent):
+def test_an_unreachable_worker_gets_nothing_until_it_is_heard_of(client, queue, silent):
     """[AK-2.5-25]"""
-    agent_id = register_silent(unique("silent"), 1, [queue.tool])
+    agent_id = silent.register(unique("silent"), 1, [queue.tool])
     claim = Background(client.claim_task, agent_id)
     eventually(lambda: client.get_agent(agent_id).status.name == "UNREACHABLE")
     task = queue.create()
     time.sleep(0.1)
     assert claim.is_waiting
-    register_silent.beat(agent_id)
+    silent.beat(agent_id)
     assert claim.join().answer.id == task.id
 
 
@@ -245,7 +247,11 @@ def test_task_events_come_without_payload_and_under_their_own_word(client, queue
         client.claim_task(worker.agent_id)
         client.complete_task(task.id, worker.agent_id)
         watcher.wait(lambda e: e.topic == "task.completed")
-        assert [e.topic for e in watcher.events] == ["task.created", "task.claimed", "task.completed"]
+        assert [e.topic for e in watcher.events] == [
+            "task.created",
+            "task.claimed",
+            "task.completed",
+        ]
         assert [e.payload for e in watcher.events] == [None, None, None]
 
 
