@@ -1,4 +1,4 @@
-"""What these tests lean on: daemons of their own, and the published SDK, unmodified, as their client.
+"""What these tests lean on: daemons of their own, and the published SDK, unmodified, as client.
 
 The executable comes from AGENTKEEPER_BIN, as for the SDK's embedded mode. A daemon listens on this
 machine only, belongs to one test (or, where it says so, to one process of tests), and ends with it.
