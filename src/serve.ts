@@ -2,7 +2,7 @@
  * The one place that builds the parts: log, plane, views, doors. Whatever was opened is closed in the
  * opposite order: doors first, so that everyone is answered, then the plane, then the log.
  */
-import { methodPaths, openGrpcDoor } from "./doors/grpc/index.ts";
+import { type GrpcDoorOptions, methodPaths, openGrpcDoor } from "./doors/grpc/index.ts";
 import { type HttpDoor, type HttpDoorOptions, Metrics, openHttpDoor } from "./doors/http/index.ts";
 import { type Log, MemoryLog, SqliteLog } from "./log/index.ts";
 import { keepTime, Plane, SteadyClock } from "./plane/index.ts";
@@ -14,6 +14,8 @@ export type ServeOptions = {
   /** Absent: in memory. */
   readonly dataDirectory?: string;
   readonly grpc: readonly Place[];
+  /** What a task may bring along and leave behind, where it is less than the door allows. */
+  readonly taskLimits?: GrpcDoorOptions["taskLimits"];
   /** Empty: no HTTP. */
   readonly http: readonly Place[];
   /** Go on without HTTP if its address is taken: nobody asked for that address. */
@@ -68,6 +70,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       plane,
       find: (question) => find.search(question),
       places: options.grpc,
+      ...(options.taskLimits ? { taskLimits: options.taskLimits } : {}),
       onCall: (path) => metrics.countRpc(path),
       onFault: (fault, path) => warn(`${path} failed`, fault),
     }),

@@ -8,6 +8,7 @@ import { networkInterfaces, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { GrpcClient } from "../testing/grpc-client.ts";
 import { version } from "./version.ts";
 
 const agentkeeper = resolve("bin/agentkeeper");
@@ -33,6 +34,29 @@ describe("the executables", { concurrency: 3 }, () => {
       assert.equal(code, 0);
       assert.match(stdout, said);
       assert.equal(stderr, "");
+    }
+  });
+
+  test("[AK-2.5-28] how long inputs and outputs of tasks may be is a flag", async () => {
+    await using daemon = await start(
+      agentkeeper,
+      ...anywhere,
+      "--task-input-max=3",
+      "--task-output-max=4",
+    );
+    using client = new GrpcClient(daemon.port);
+    const card = { name: "a", description: "", version: "", capabilities: [], tools: [] };
+    const { agentId } = await client.register({ card: { ...card, metadata: new Map() } });
+    const tooLong = client.createTask({ type: "t", input: Buffer.alloc(4) });
+    await assert.rejects(tooLong, /input has 4 bytes, 3 at most/);
+    const { task } = await client.createTask({ type: "t", input: Buffer.alloc(3) });
+    await client.claimTask({ agentId });
+    const answer = { taskId: task?.id ?? "", agentId };
+    const tooMuch = client.completeTask({ ...answer, output: Buffer.alloc(5) });
+    await assert.rejects(tooMuch, /output has 5 bytes, 4 at most/);
+    await client.completeTask({ ...answer, output: Buffer.alloc(4) });
+    for (const bad of ["2000001", "-1", "two", ""]) {
+      assert.equal((await run(agentkeeper, ...anywhere, `--task-input-max=${bad}`)).code, 2);
     }
   });
 

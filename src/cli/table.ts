@@ -47,6 +47,20 @@ const logFormat: Flag = {
   help: "how log lines look",
   default: "text",
 };
+const taskFlags: readonly Flag[] = [
+  {
+    name: "task-input-max",
+    value: "bytes",
+    help: "how long the input of a task may be",
+    default: "2000000",
+  },
+  {
+    name: "task-output-max",
+    value: "bytes",
+    help: "how long the output of a task may be",
+    default: "2000000",
+  },
+];
 const json: Flag = { name: "json", help: "print one JSON document" };
 
 const startExits = [
@@ -75,6 +89,7 @@ export const commands: readonly CommandRow[] = [
         help: "dashboard, metrics and health; empty for none",
         default: defaults.http,
       },
+      ...taskFlags,
       insecure,
       logFormat,
     ],
@@ -124,6 +139,7 @@ export const commands: readonly CommandRow[] = [
         help: "dashboard, metrics and health; empty for none",
         default: defaults.agentkeeperHttp,
       },
+      ...taskFlags,
       insecure,
       logFormat,
     ],

@@ -21,6 +21,8 @@ export async function up(values: Values): Promise<number> {
     dataDirectory: isMemory ? undefined : dataDirectoryFrom(values),
     isInsecure: values["insecure"] === true,
     logFormat: values["log-format"],
+    taskInputMax: textOf(values["task-input-max"]),
+    taskOutputMax: textOf(values["task-output-max"]),
   });
 }
 
@@ -33,6 +35,8 @@ export async function agentkeeper(values: Values): Promise<number> {
     dataDirectory: values["data-dir"] ? dataDirectoryFrom(values) : undefined,
     isInsecure: values["insecure"] === true,
     logFormat: values["log-format"],
+    taskInputMax: textOf(values["task-input-max"]),
+    taskOutputMax: textOf(values["task-output-max"]),
   });
 }
 
@@ -44,12 +48,19 @@ type Wishes = {
   readonly dataDirectory: string | undefined;
   readonly isInsecure: boolean;
   readonly logFormat: Values[string];
+  readonly taskInputMax: string | undefined;
+  readonly taskOutputMax: string | undefined;
 };
 
 async function run(wishes: Wishes): Promise<number> {
   const { isInsecure, dataDirectory } = wishes;
   const logFormat = wishes.logFormat ?? "text";
   if (logFormat !== "text" && logFormat !== "json") return mistake("--log-format is text or json");
+  const inputBytesMax = parseBytes(wishes.taskInputMax);
+  const outputBytesMax = parseBytes(wishes.taskOutputMax);
+  if (inputBytesMax === undefined || outputBytesMax === undefined) {
+    return mistake(`--task-input-max and --task-output-max are bytes, ${taskBytesMax} at most`);
+  }
   if (wishes.grpc === "") return mistake("an address for gRPC is needed");
   const grpc = placesOf(wishes.grpc, isInsecure);
   if (grpc.refusal !== undefined) return mistake(grpc.refusal);
@@ -60,6 +71,7 @@ async function run(wishes: Wishes): Promise<number> {
   const options: ServeOptions = {
     version,
     grpc: grpc.places,
+    taskLimits: { inputBytesMax, outputBytesMax },
     http: http.places,
     isHttpOptional: wishes.http === undefined,
     isAnyHostAllowed: isInsecure,
@@ -94,6 +106,15 @@ async function run(wishes: Wishes): Promise<number> {
   logger.info(`${signal}: stopping`);
   await daemon[Symbol.asyncDispose]();
   return exits.ok;
+}
+
+/** Both must fit into one reply that the Python client accepts. */
+const taskBytesMax = 2_000_000;
+
+function parseBytes(text: string | undefined): number | undefined {
+  if (text === undefined) return taskBytesMax;
+  const bytes = /^\d{1,7}$/.test(text) ? Number(text) : Number.NaN;
+  return bytes <= taskBytesMax ? bytes : undefined;
 }
 
 /** The second signal ends the process at once, whatever it is doing. */

@@ -209,10 +209,16 @@ export function decodeCheckPolicy(request: CheckPolicyRequest): Parsed<CheckPoli
   return parse(problem, () => request);
 }
 
-export function decodeCreateTask(request: CreateTaskRequest): Parsed<CommandOf<"task.create">> {
+/** How many bytes a task may bring along, and leave behind. */
+export type TaskLimits = { readonly inputBytesMax: number; readonly outputBytesMax: number };
+
+export function decodeCreateTask(
+  request: CreateTaskRequest,
+  { inputBytesMax }: TaskLimits,
+): Parsed<CommandOf<"task.create">> {
   const problem =
     name("type", request.type) ??
-    payload("input", request.input) ??
+    payload("input", request.input, inputBytesMax) ??
     toolNames("required_tools", request.requiredTools) ??
     (bytesOf(request.requiredTools) > limits.requiredToolsBytesMax
       ? `required_tools are longer than ${limits.requiredToolsBytesMax} bytes`
@@ -230,8 +236,9 @@ export function decodeCreateTask(request: CreateTaskRequest): Parsed<CommandOf<"
 
 export function decodeCompleteTask(
   request: CompleteTaskRequest,
+  { outputBytesMax }: TaskLimits,
 ): Parsed<CommandOf<"task.complete">> {
-  return parse(taskAndAgent(request) ?? payload("output", request.output), () => ({
+  return parse(taskAndAgent(request) ?? payload("output", request.output, outputBytesMax), () => ({
     type: "task.complete",
     taskId: taskId(request.taskId),
     agentId: agentId(request.agentId),
@@ -285,9 +292,9 @@ function length(field: string, value: string, bytesMax: number): Problem {
   return `${field} is longer than ${bytesMax} bytes`;
 }
 
-function payload(field: string, bytes: Uint8Array): Problem {
-  if (bytes.length <= limits.taskBytesMax) return undefined;
-  return `${field} has ${bytes.length} bytes, ${limits.taskBytesMax} at most`;
+function payload(field: string, bytes: Uint8Array, bytesMax: number): Problem {
+  if (bytes.length <= bytesMax) return undefined;
+  return `${field} has ${bytes.length} bytes, ${bytesMax} at most`;
 }
 
 function toolNames(field: string, tools: readonly string[]): Problem {

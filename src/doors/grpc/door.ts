@@ -14,7 +14,9 @@ import {
   ServerReflectionDefinition,
 } from "../../wire/grpc/index.ts";
 import { Connection } from "./connection.ts";
+import type { TaskLimits } from "./decode.ts";
 import { healthMethods } from "./health.ts";
+import { limits } from "./limits.ts";
 import { type Find, methodsOf } from "./methods.ts";
 import { reflectionMethods } from "./reflection.ts";
 import { GrpcServer } from "./server.ts";
@@ -23,6 +25,8 @@ export type GrpcDoorOptions = {
   readonly plane: Plane;
   readonly find: Find;
   readonly places: readonly Place[];
+  /** By default, and at most, 2,000,000 bytes each. */
+  readonly taskLimits?: Partial<TaskLimits>;
   /** A call of one of the 22 methods has begun. */
   readonly onCall?: (path: string) => void;
   /** A handler failed through a fault of ours. */
@@ -49,12 +53,18 @@ export const methodPaths: readonly string[] = services.flatMap(({ fullName, meth
 /** Listens in all places, or rejects with a `ListenError`. Serves from the moment it resolves. */
 export async function openGrpcDoor(options: GrpcDoorOptions): Promise<GrpcDoor> {
   const { plane, find, places, onCall, onFault } = options;
+  const { taskBytesMax } = limits;
+  const taskLimits = {
+    inputBytesMax: taskBytesMax,
+    outputBytesMax: taskBytesMax,
+    ...options.taskLimits,
+  };
   const serviceNames = services.map(({ fullName }) => fullName);
   const standard = [HealthDefinition, ServerReflectionDefinition, ServerReflectionAlphaDefinition];
   const counted = new Set(methodPaths);
   return await GrpcServer.open({
     methods: [
-      ...methodsOf(plane, find),
+      ...methodsOf(plane, find, taskLimits),
       ...healthMethods<Connection>(serviceNames),
       ...reflectionMethods<Connection>([...serviceNames, ...standard.map((one) => one.fullName)]),
     ],

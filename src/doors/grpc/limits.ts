@@ -37,6 +37,7 @@ export const limits = {
   itemsMax: 1_000,
   /** A card as a whole: Find returns many. */
   cardBytesMax: 262_144,
+  /** Both by default, and each at most: together they must fit into one reply. */
   taskBytesMax: 2_000_000,
   /** All tools that a task requires: with its input and output it must fit into one reply. */
   requiredToolsBytesMax: 65_536,

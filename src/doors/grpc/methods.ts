@@ -51,13 +51,17 @@ const asList = { replyBytesMax: limits.listBytesMax } as const;
 /** There are no credentials yet: whoever reaches the door is this machine's user. */
 const caller: Caller = { actor: "local" };
 
-export function methodsOf(plane: Plane, find: Find): readonly Method<Connection>[] {
+export function methodsOf(
+  plane: Plane,
+  find: Find,
+  taskLimits: decode.TaskLimits,
+): readonly Method<Connection>[] {
   return [
     ...registryMethods(plane, find),
     ...leaseMethods(plane),
     ...electionMethods(plane),
     ...entitlementMethods(plane),
-    ...taskMethods(plane),
+    ...taskMethods(plane, taskLimits),
   ];
 }
 
@@ -208,11 +212,11 @@ function entitlementMethods(plane: Plane): Method<Connection>[] {
   ];
 }
 
-function taskMethods(plane: Plane): Method<Connection>[] {
+function taskMethods(plane: Plane, taskLimits: decode.TaskLimits): Method<Connection>[] {
   const { fullName, methods } = TaskServiceDefinition;
   return [
     unary(fullName, methods.createTask, async (request, call: Call) => {
-      const command = decode.decodeCreateTask(request);
+      const command = decode.decodeCreateTask(request, taskLimits);
       if (command.refusal) return command;
       const { input } = command.value;
       return publish(plane, command.value, call, (_, events) => ({
@@ -227,7 +231,7 @@ function taskMethods(plane: Plane): Method<Connection>[] {
       return claim(plane, agentId.value, call);
     }),
     unary(fullName, methods.completeTask, async (request, call: Call) => {
-      const command = decode.decodeCompleteTask(request);
+      const command = decode.decodeCompleteTask(request, taskLimits);
       return command.refusal ? command : publish(plane, command.value, call, () => ({}));
     }),
     unary(fullName, methods.failTask, async (request, call: Call) => {
