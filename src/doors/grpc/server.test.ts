@@ -445,3 +445,42 @@ async function withinMs<Value>(ms: number, promise: Promise<Value>): Promise<Val
     giveUp.abort();
   }
 }
+
+test("a call that its caller resets at once, as if nothing were wrong, harms nobody", async () => {
+  await using door = await openTestDoor();
+  const client = await door.connectWarm();
+  for (const delayMs of [0, 5, 50]) {
+    using socket = await openSocket(door.port);
+    socket.write(greeting);
+    await sleep(delayMs);
+    socket.write(
+      Buffer.concat([requestHeaders("/grpc.health.v1.Health/Check"), resetWithoutError]),
+    );
+    await sleep(20);
+  }
+  assert.equal((await register(client, "still served")).length, 32);
+});
+
+/** HEADERS of a gRPC request on stream 1, written out: no field is compressed. */
+function requestHeaders(path: string): Buffer {
+  const fields = [
+    [":method", "POST"],
+    [":scheme", "http"],
+    [":path", path],
+    [":authority", "localhost"],
+    ["content-type", "application/grpc"],
+  ];
+  const block = Buffer.concat(
+    fields.flatMap(([name = "", value = ""]) => [
+      Buffer.from([0, name.length]),
+      Buffer.from(name),
+      Buffer.from([value.length]),
+      Buffer.from(value),
+    ]),
+  );
+  const endHeaders = 4;
+  return Buffer.concat([Buffer.from([0, 0, block.length, 1, endHeaders, 0, 0, 0, 1]), block]);
+}
+
+/** RST_STREAM of stream 1 with code 0. */
+const resetWithoutError = Buffer.from([0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 0]);

@@ -224,7 +224,8 @@ export class ServerCall<Connection> {
 
   /** Whether the caller can still be told anything. */
   get isOver(): boolean {
-    return this.#isOver || this.#stream.destroyed;
+    // A stream that its caller reset is closed at once, and destroyed only later.
+    return this.#isOver || this.#stream.closed || this.#stream.destroyed;
   }
 
   /** Whether something may go on for as long as the caller likes: a watch, a claim. */
@@ -257,7 +258,10 @@ export class ServerCall<Connection> {
   /** Sends the headers: the caller then knows that it is being served. */
   begin(): void {
     if (this.isOver || this.#stream.headersSent) return;
-    this.#stream.once("wantTrailers", () => this.#stream.sendTrailers(this.#trailers));
+    this.#stream.once("wantTrailers", () => {
+      if (!this.#stream.closed && !this.#stream.destroyed)
+        this.#stream.sendTrailers(this.#trailers);
+    });
     this.#stream.respond(replyHeaders, waitForTrailers);
   }
 
@@ -303,6 +307,7 @@ export class ServerCall<Connection> {
 }
 
 function refuseHttp(stream: ServerHttp2Stream, status: number): void {
+  if (stream.closed || stream.destroyed) return;
   stream.respond({ ":status": status }, endStream);
   letGo(stream);
 }
