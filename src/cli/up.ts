@@ -86,9 +86,15 @@ async function run(wishes: Wishes): Promise<number> {
   // What agents hand in is for this user alone, whatever the directory's own mode is.
   process.umask(0o077);
   const stopping = stopSignal();
+  let isServing = false;
+  // Nobody was answered yet, and the log can be left at any moment.
+  void stopping.then(() => {
+    if (!isServing) process.exit(exits.ok);
+  });
   let daemon: Daemon;
   try {
     daemon = await serve(options);
+    isServing = true;
   } catch (error) {
     if (!(error instanceof LogError || error instanceof ListenError)) throw error;
     logger.fatal(error.message);

@@ -81,7 +81,7 @@ function applies(policy: Policy, { subject, action, resource }: Question): boole
 
 /**
  * `*` in a pattern stands for any run of characters; nothing else is special. Each literal part takes
- * the earliest place it fits, which never needs to be taken back: linear in the text.
+ * the earliest place it fits, which never needs to be taken back.
  */
 export function matches(pattern: string, text: string): boolean {
   const firstStar = pattern.indexOf("*");

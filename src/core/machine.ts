@@ -257,7 +257,8 @@ export function mayAnswer(state: State, event: Event, command: tasks.ClaimTask):
     case "task.created":
     case "task.failed":
     case "task.requeued":
-      // Someone who waited longer may have it already.
+      // Someone who waited longer may have it already. The task's tools are not asked for: where several
+      // tasks come back at once, that would let who waited less long take the older one.
       return state.tasks.queues.size > 0;
     case "agent.recovered":
     case "agent.died":

@@ -144,6 +144,10 @@ function create(tasks: Tasks, command: CreateTask, nowMs: number): Decision<Task
     return refuse("limit_reached", `there are ${limits.tasksMax} tasks already`);
   }
   const { input, requiredTools, maxRetries, claimMs } = command;
+  if (tasks.queues.size >= limits.queuesMax && !tasks.queues.has(queueName(requiredTools))) {
+    const message = `pending tasks ask for ${limits.queuesMax} different sets of tools already`;
+    return refuse("limit_reached", message);
+  }
   if (tasks.bytes + input.length > limits.taskBytesMax) return tooManyBytes();
   const task: Task = {
     id: command.taskId,
@@ -168,10 +172,11 @@ export function claim(
   nowMs: number,
 ): Decision<TaskEvent> {
   let oldest: Task | undefined;
+  const owned = new Set(tools);
   for (const queue of tasks.queues.values()) {
     const first = queue.waiting.first;
     if (!first || (oldest && oldest.place < first.at)) continue;
-    if (queue.tools.every((tool) => tools.includes(tool))) oldest = tasks.byId.get(first.key);
+    if (queue.tools.every((tool) => owned.has(tool))) oldest = tasks.byId.get(first.key);
   }
   if (!oldest) return refuse("no_task", `no pending task for agent ${agentId}`);
   const task: Task = {
@@ -327,7 +332,7 @@ export function putTask(tasks: OwnTasks, task: Task): void {
 function file(tasks: OwnTasks, task: Task): void {
   switch (task.state) {
     case "pending": {
-      const name = queueName(task);
+      const name = queueName(task.requiredTools);
       const queue = tasks.queues.get(name) ?? {
         tools: task.requiredTools,
         waiting: new PriorityMap<TaskId>(),
@@ -358,7 +363,7 @@ function unfile(tasks: OwnTasks, task: Task | undefined): void {
   if (!task) return;
   switch (task.state) {
     case "pending": {
-      const name = queueName(task);
+      const name = queueName(task.requiredTools);
       const queue = tasks.queues.get(name);
       queue?.waiting.delete(task.id);
       if (queue?.waiting.size === 0) tasks.queues.delete(name);
@@ -380,7 +385,7 @@ function unfile(tasks: OwnTasks, task: Task | undefined): void {
 }
 
 /** Tools are a set here: their order and repetition do not matter. */
-function queueName(task: Task): string {
-  if (task.requiredTools.length === 0) return "";
-  return JSON.stringify([...new Set(task.requiredTools)].sort());
+function queueName(requiredTools: readonly string[]): string {
+  if (requiredTools.length === 0) return "";
+  return JSON.stringify([...new Set(requiredTools)].sort());
 }

@@ -4,7 +4,7 @@
  * it, or with a wrong one, is passed over for the one before.
  */
 import { createHash } from "node:crypto";
-import { createReadStream, existsSync } from "node:fs";
+import { createReadStream, existsSync, lstatSync } from "node:fs";
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
@@ -80,7 +80,17 @@ export class SnapshotFiles {
     return true;
   }
 
+  /** What cannot be read is as good as damaged. */
   async isIntact(sequence: number): Promise<boolean> {
+    try {
+      return await this.#verify(sequence);
+    } catch {
+      return false;
+    }
+  }
+
+  async #verify(sequence: number): Promise<boolean> {
+    if (!lstatSync(join(this.#directory, `${sequence}${suffix}`)).isFile()) return false;
     const checksum = createHash("sha256");
     let isFirst = true;
     for await (const line of this.#lines(sequence)) {

@@ -143,7 +143,7 @@ export class SqliteLog implements Log {
         this.warnings.push(`snapshot ${sequence} is of an entry that was set aside; passed over`);
         continue;
       }
-      if (sequence > this.#lastSequence) {
+      if (sequence > this.#lastSequence && (await this.#snapshots.isIntact(sequence))) {
         const message = `the log ends at entry ${this.#lastSequence}, but a snapshot was made at ${sequence}: entries are missing`;
         throw new LogError("damaged", message);
       }

@@ -12,6 +12,11 @@ export const limits = {
   sessionMemoryMax: 64,
   /** How much a caller may send before we read it. */
   windowBytes: 1_048_576,
+  /** Bodies of all calls that are not complete yet. */
+  unframedBytesMax: 268_435_456,
+  /** A reply longer than this is dropped when its caller has read nothing of it for a while. */
+  smallReplyBytes: 16_384,
+  stalledMs: 40_000,
   /** A connection that has not spoken HTTP/2 by then is closed. */
   prefaceMs: 10_000,
   /** How long a connection may be silent before TCP asks whether anyone is there. */

@@ -66,6 +66,7 @@ export class GrpcServer<Connection> implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();
   readonly #calls = new Set<ServerCall<Connection>>();
   #listening: Listening = { servers: [], places: [] };
+  #unframedBytes = 0;
   #isClosing = false;
 
   static async open<Connection>(
@@ -188,7 +189,12 @@ export class GrpcServer<Connection> implements AsyncDisposable {
       if (received > 1 && !method.isExchange) {
         return call.end("UNIMPLEMENTED", "the method takes one message");
       }
-      for (const message of messages) this.#receive(method, message, call);
+      this.#account(unframer, call);
+      if (method.isExchange) this.#exchange(stream, method, messages, call);
+      else for (const message of messages) this.#receive(method, message, call);
+    });
+    stream.once("close", () => {
+      this.#unframedBytes -= unframer.countedBytes;
     });
     stream.on("end", () => {
       if (call.isOver) return;
@@ -200,11 +206,37 @@ export class GrpcServer<Connection> implements AsyncDisposable {
     });
   }
 
+  /** Bodies that are not complete are kept until they are. All of them together have a bound. */
+  #account(unframer: Unframer, call: ServerCall<Connection>): void {
+    this.#unframedBytes += unframer.countBytes();
+    if (this.#unframedBytes <= limits.unframedBytesMax) return;
+    call.end("RESOURCE_EXHAUSTED", "too many requests are being sent; try again later");
+  }
+
+  /** Answers one message after another, and reads no more until they are written. */
+  #exchange(
+    stream: ServerHttp2Stream,
+    method: Method<Connection>,
+    messages: readonly Buffer[],
+    call: ServerCall<Connection>,
+  ): void {
+    stream.pause();
+    const answer = async (): Promise<void> => {
+      for (const message of messages) {
+        if (!call.isOver) await method.receive(message, call);
+      }
+      stream.resume();
+    };
+    answer().catch((fault: unknown) => this.#fail(fault, method, call));
+  }
+
   #receive(method: Method<Connection>, message: Buffer, call: ServerCall<Connection>): void {
-    method.receive(message, call).catch((fault: unknown) => {
-      this.#options.onFault(fault, method.path);
-      call.end("INTERNAL", "internal error");
-    });
+    method.receive(message, call).catch((fault: unknown) => this.#fail(fault, method, call));
+  }
+
+  #fail(fault: unknown, method: Method<Connection>, call: ServerCall<Connection>): void {
+    this.#options.onFault(fault, method.path);
+    call.end("INTERNAL", "internal error");
   }
 }
 
@@ -253,6 +285,9 @@ export class ServerCall<Connection> {
     this.begin();
     this.#isOver = true;
     this.#stream.end(frame(message));
+    // A long reply that nobody reads is not kept for ever.
+    if (message.length <= limits.smallReplyBytes) return;
+    this.#stream.setTimeout(limits.stalledMs, () => this.#stream.close(constants.NGHTTP2_CANCEL));
   }
 
   /** Sends the headers: the caller then knows that it is being served. */

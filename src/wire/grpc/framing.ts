@@ -1,5 +1,6 @@
 /** Messages in a gRPC body: a flag byte, four bytes of length, the message. */
 const headBytes = 5;
+const smallestBuffer = 1_024;
 
 /** A message with its head, ready to be written. */
 export function frame(message: Uint8Array): Buffer {
@@ -15,8 +16,10 @@ export type FramingProblem = "compressed" | "too_long";
 /** Cuts a body, arriving in chunks of any size, into messages. */
 export class Unframer {
   readonly #messageBytesMax: number;
-  #chunks: Buffer[] = [];
-  #bytes = 0;
+  /** What has come of a message that is not complete: the first `#length` bytes. Grows by doubling. */
+  #buffer: Buffer = Buffer.alloc(0);
+  #length = 0;
+  #counted = 0;
 
   constructor(messageBytesMax: number) {
     this.#messageBytesMax = messageBytesMax;
@@ -24,43 +27,52 @@ export class Unframer {
 
   /** The messages that are complete with this chunk, or what is wrong. The length is checked first. */
   push(chunk: Buffer): readonly Buffer[] | FramingProblem {
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
     const messages: Buffer[] = [];
-    while (this.#bytes >= headBytes) {
-      const head = this.#peek(headBytes);
-      const length = head.readUInt32BE(1);
+    let rest = this.#length === 0 ? chunk : this.#append(chunk);
+    while (rest.length >= headBytes) {
+      const length = rest.readUInt32BE(1);
       if (length > this.#messageBytesMax) return "too_long";
-      if (head[0] !== 0) return "compressed";
-      if (this.#bytes < headBytes + length) break;
-      messages.push(this.#take(headBytes + length).subarray(headBytes));
+      if (rest[0] !== 0) return "compressed";
+      if (rest.length < headBytes + length) break;
+      messages.push(rest.subarray(headBytes, headBytes + length));
+      rest = rest.subarray(headBytes + length);
     }
+    if (messages.length > 0 || this.#length === 0) this.#keep(rest);
     return messages;
   }
 
   /** Whether the body ended in the middle of a message. */
   get isTruncated(): boolean {
-    return this.#bytes > 0;
+    return this.#length > 0;
   }
 
-  #peek(bytes: number): Buffer {
-    const [first] = this.#chunks;
-    if (first && first.length >= bytes) return first;
-    return this.#joined();
+  /** How much more is kept than when last asked; less is negative. */
+  countBytes(): number {
+    const more = this.#buffer.length - this.#counted;
+    this.#counted = this.#buffer.length;
+    return more;
   }
 
-  #take(bytes: number): Buffer {
-    const all = this.#joined();
-    this.#bytes -= bytes;
-    this.#chunks = this.#bytes > 0 ? [all.subarray(bytes)] : [];
-    return all.subarray(0, bytes);
+  get countedBytes(): number {
+    return this.#counted;
   }
 
-  #joined(): Buffer {
-    const [first] = this.#chunks;
-    if (first && this.#chunks.length === 1) return first;
-    const all = Buffer.concat(this.#chunks, this.#bytes);
-    this.#chunks = [all];
-    return all;
+  #append(chunk: Buffer): Buffer {
+    const length = this.#length + chunk.length;
+    if (length > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(smallestBuffer, 2 * length));
+      larger.set(this.#buffer.subarray(0, this.#length));
+      this.#buffer = larger;
+    }
+    this.#buffer.set(chunk, this.#length);
+    this.#length = length;
+    return this.#buffer.subarray(0, length);
+  }
+
+  /** Starts over with a copy of what is left: messages that were handed out keep their own bytes. */
+  #keep(rest: Buffer): void {
+    this.#buffer = Buffer.alloc(0);
+    this.#length = 0;
+    if (rest.length > 0) this.#append(rest);
   }
 }
