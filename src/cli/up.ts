@@ -157,8 +157,10 @@ function banner(
     : isNarrowed
       ? "only this machine can connect (--insecure would let others in)"
       : "only this machine can connect";
-  const [httpPlace] = daemon.http;
-  const dashboard = httpPlace ? `http://${forPeople(httpPlace)}` : "off";
+  const httpPlace = daemon.http.find((place) => "host" in place);
+  const dashboard = httpPlace
+    ? `http://${forPeople(httpPlace)}`
+    : "off; --http <address> turns it on";
   return [
     `tipstaff ${version} · node ${process.versions.node} · ${data}${age}`,
     "",
