@@ -70,9 +70,11 @@ test("with --insecure, a wildcard is what it says", () => {
   });
 });
 
-test("[AK-3.1-11] NOT MET: where IPv6 is off, :port does not fall back to 0.0.0.0", () => {
-  const exposed = placesFor({ host: "", port: 1 }, { isInsecure: true });
-  assert.deepEqual(exposed, { places: [{ host: "::", port: 1 }], isNarrowed: false });
+test("[AK-3.1-11] where IPv6 is off, :port falls back to 0.0.0.0", () => {
+  assert.deepEqual(placesFor({ host: "", port: 1 }, { isInsecure: true }), {
+    places: [{ host: "::", port: 1, ifAbsent: "0.0.0.0" }],
+    isNarrowed: false,
+  });
 });
 
 test("an address of this machine needs no flag, one of a network does", () => {

@@ -40,7 +40,8 @@ export function placesFor(
   const { host, port } = address;
   if (wildcards.has(host)) {
     if (!isInsecure) return { places: loopback(port), isNarrowed: true };
-    return { places: [{ host: host === "" ? "::" : host, port }], isNarrowed: false };
+    const everywhere = { host: "::", port, ifAbsent: "0.0.0.0" };
+    return { places: [host === "" ? everywhere : { host, port }], isNarrowed: false };
   }
   if (host === "localhost") return { places: loopback(port), isNarrowed: false };
   if (isInsecure || isLoopback(host)) return { places: [{ host, port }], isNarrowed: false };

@@ -79,6 +79,17 @@ test("what an earlier daemon left behind is cleared, but a path too long for a s
   assert.throws(() => clearSocket(`/${"x".repeat(103)}`), /too long/);
 });
 
+test("[AK-3.1-11] a place that this machine does not have is exchanged for the one named instead", async () => {
+  await using scene = open();
+  // An address of the documentation range: no machine has it.
+  const absent = { host: "2001:db8::1", port: 0, ifAbsent: "127.0.0.1" };
+  const { places } = await scene.listen([absent]);
+  const [place] = places;
+  assert(place && "host" in place);
+  assert.equal(place.host, "127.0.0.1");
+  await scene.reach(place);
+});
+
 type Scene = AsyncDisposable & {
   readonly directory: string;
   readonly listen: (places: readonly Place[]) => Promise<Listening>;

@@ -8,7 +8,13 @@ import { connect, type Server } from "node:net";
 
 /** `host:port`, port 0 for any free one; or the path of a Unix socket. */
 export type Place =
-  | { readonly host: string; readonly port: number; readonly isOptional?: boolean }
+  | {
+      readonly host: string;
+      readonly port: number;
+      readonly isOptional?: boolean;
+      /** Where to listen instead on a machine that does not have this address. */
+      readonly ifAbsent?: string;
+    }
   | { readonly path: string };
 
 export class ListenError extends Error {
@@ -42,8 +48,12 @@ export async function listen(
   try {
     for (const place of places) {
       const server = makeServer();
-      const wanted = "path" in place ? place : { ...place, port: place.port || freePort };
-      const failure = await bind(server, wanted);
+      let wanted = "path" in place ? place : { ...place, port: place.port || freePort };
+      let failure = await bind(server, wanted);
+      if (failure && isAbsent(failure) && "host" in wanted && wanted.ifAbsent !== undefined) {
+        wanted = { host: wanted.ifAbsent, port: wanted.port };
+        failure = await bind(server, wanted);
+      }
       const isOptional = "host" in place && place.isOptional === true;
       if (failure && isOptional && isAbsent(failure)) continue;
       if (failure) throw explain(wanted, failure);

@@ -538,12 +538,7 @@ export const rules: readonly Rule[] = [
     "Nobody is authenticated yet, so it means this machine; --insecure gives all interfaces.",
   ),
   known("AK-3.1-10", "Who uses localhost reaches a server that was told 0.0.0.0.", [executables]),
-  ours(
-    "AK-3.1-11",
-    "Where IPv6 is off, :port falls back to 0.0.0.0.",
-    [address],
-    "Only --insecure listens on ::, and it fails there; say 0.0.0.0 instead.",
-  ),
+  ours("AK-3.1-11", "Where IPv6 is off, :port falls back to 0.0.0.0.", [address, listen]),
   known(
     "AK-3.2-1",
     "The SDK finds it by AGENTKEEPER_BIN and starts it with --addr=0.0.0.0:PORT and --data-dir.",
