@@ -211,3 +211,21 @@ function given(...commands: PolicyCommand[]): OwnEntitlements {
   for (const command of commands) carryOut(entitlements, command);
   return entitlements;
 }
+
+test("long parts are found where they are, and soon missed where they are not", () => {
+  const long = `${"ab".repeat(60)}c${"ab".repeat(60)}`;
+  for (const [text, isMatch] of [
+    [long, true],
+    [`ab${long}ab`, true],
+    [`${"ab".repeat(90)}c${"ab".repeat(59)}`, false],
+    [`${"ab".repeat(61)}c${"ab".repeat(61)}`, true],
+    [`x${long.slice(1)}`, false],
+  ] as const) {
+    assert.equal(matches(`*${long}*`, text), isMatch, text);
+    assert.equal(matches(`*${long}*${long}*`, `${text}-${text}`), isMatch, text);
+  }
+  const spiteful = `*${"a".repeat(500)}b${"a".repeat(500)}*`;
+  const startedMs = performance.now();
+  for (let count = 0; count < 20; count++) assert(!matches(spiteful, "a".repeat(65_536)));
+  assert(performance.now() - startedMs < 250, "20 of them took 500 ms before");
+});

@@ -81,7 +81,7 @@ function applies(policy: Policy, { subject, action, resource }: Question): boole
 
 /**
  * `*` in a pattern stands for any run of characters; nothing else is special. Each literal part takes
- * the earliest place it fits, which never needs to be taken back.
+ * the earliest place it fits, which never needs to be taken back: linear in the text.
  */
 export function matches(pattern: string, text: string): boolean {
   const firstStar = pattern.indexOf("*");
@@ -94,11 +94,37 @@ export function matches(pattern: string, text: string): boolean {
 
   let from = firstStar;
   for (const part of pattern.slice(firstStar, lastStar).split("*")) {
-    const found = text.indexOf(part, from);
+    const found = find(part, text, from);
     if (found < 0 || found + part.length > text.length - tail) return false;
     from = found + part.length;
   }
   return true;
+}
+
+/** Up to this length, what the engine has is quicker, and at its worst not much slower. */
+const shortPart = 32;
+
+function find(part: string, text: string, from: number): number {
+  return part.length <= shortPart ? text.indexOf(part, from) : findLong(part, text, from);
+}
+
+/** By Knuth, Morris and Pratt: each character of the text is looked at twice at most. */
+function findLong(part: string, text: string, from: number): number {
+  const border = new Uint16Array(part.length);
+  const advance = (matched: number, letter: number): number => {
+    let length = matched;
+    while (length > 0 && part.charCodeAt(length) !== letter) length = border[length - 1] ?? 0;
+    return part.charCodeAt(length) === letter ? length + 1 : length;
+  };
+  for (let at = 1, length = 0; at < part.length; at++) {
+    length = advance(length, part.charCodeAt(at));
+    border[at] = length;
+  }
+  for (let at = from, length = 0; at < text.length; at++) {
+    length = advance(length, text.charCodeAt(at));
+    if (length === part.length) return at - length + 1;
+  }
+  return -1;
 }
 
 export function evolve(entitlements: OwnEntitlements, event: PolicyEvent): void {

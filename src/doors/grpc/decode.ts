@@ -205,11 +205,7 @@ export function decodeDeletePolicy(request: {
 /** Empty fields are just compared; only texts that would hold up everyone else are refused. */
 export function decodeCheckPolicy(request: CheckPolicyRequest): Parsed<CheckPolicyRequest> {
   const { subject, action, resource } = request;
-  const { nameBytesMax } = limits;
-  const problem =
-    length("subject", subject, nameBytesMax) ??
-    length("action", action, nameBytesMax) ??
-    length("resource", resource, nameBytesMax);
+  const problem = text("subject", subject) ?? text("action", action) ?? text("resource", resource);
   return parse(problem, () => request);
 }
 
