@@ -1,0 +1,41 @@
+/** Why a request was refused. A closed set, never renamed; `docs/errors.md` says what a caller should do. */
+import type { Lease } from "./types.ts";
+
+export type ErrorCode =
+  | "invalid_argument"
+  | "token_required"
+  | "link_used"
+  | "forbidden_origin"
+  | "wrong_host"
+  | "not_found"
+  | "method_not_allowed"
+  | "url_too_long"
+  | "body_too_long"
+  | "unsupported_media_type"
+  | "agent_not_found"
+  | "agent_dead"
+  | "lease_held"
+  | "lease_not_found"
+  | "token_mismatch"
+  | "election_not_found"
+  | "policy_not_found"
+  | "task_not_found"
+  | "task_not_claimed"
+  | "task_claimed_by_another"
+  | "claim_lost"
+  | "task_ended"
+  | "task_not_dead"
+  | "key_reused"
+  | "limit_reached"
+  | "unavailable"
+  | "internal";
+
+export type ErrorBody = {
+  readonly error: {
+    readonly code: ErrorCode;
+    /** Names the thing and the way out. */
+    readonly message: string;
+    /** With `lease_held`: the lease that is in the way. */
+    readonly lease?: Lease;
+  };
+};

@@ -1,0 +1,508 @@
+/**
+ * What is said over HTTP, as JSON. Times are milliseconds since 1970, durations milliseconds; tokens and
+ * terms are decimal strings, because they may exceed 2^53; bytes are base64.
+ */
+
+export type Liveness = "alive" | "unreachable" | "dead";
+
+export type Card = {
+  readonly name: string;
+  readonly description: string;
+  readonly version: string;
+  readonly capabilities: readonly { readonly name: string; readonly description: string }[];
+  readonly tools: readonly string[];
+  readonly metadata: Readonly<Record<string, string>>;
+};
+
+/** What an agent says it is doing. */
+export type ActivityState = "thinking" | "reading" | "writing" | "waiting" | "idle";
+
+export type Activity = {
+  readonly state: ActivityState;
+  /** In its own words; for `waiting`, what it waits for. */
+  readonly note: string;
+  /** When this state began. */
+  readonly sinceMs: number;
+  /** When it last said so: who works and has not said so for long is silent. */
+  readonly reportedAtMs: number;
+  /** How we know. */
+  readonly source: "protocol";
+};
+
+export type Agent = {
+  readonly id: string;
+  readonly card: Card;
+  readonly liveness: Liveness;
+  readonly ttlMs: number;
+  readonly registeredAtMs: number;
+  /** A soft fact: after a restart of the daemon it may be older than it was. */
+  readonly lastHeartbeatAtMs: number;
+  readonly diedAtMs?: number;
+  readonly activity?: Activity;
+};
+
+export type AgentDetail = Agent & {
+  readonly leases: readonly Lease[];
+  readonly claims: readonly Task[];
+  /** Groups in which it stands as a candidate. */
+  readonly groups: readonly { readonly group: string; readonly isLeader: boolean }[];
+};
+
+/** When what follows if no further heartbeat comes. */
+export type Heartbeat = {
+  readonly liveness: Liveness;
+  readonly unreachableAtMs: number;
+  readonly deadAtMs: number;
+};
+
+export type FindHit = {
+  readonly agent: Agent;
+  readonly score: number;
+  /** Words of the query that the card has. */
+  readonly matched: readonly string[];
+};
+
+export type Found = {
+  readonly hits: readonly FindHit[];
+  /** By what they were ranked: the table that comes with the package, or the model at `--embedder`. */
+  readonly ranking: "table" | "model";
+  /** Why the table was used although there is a model. */
+  readonly reason?: string;
+};
+
+export type Lease = {
+  readonly taskId: string;
+  readonly holder: string;
+  /** The card's name of the holder. */
+  readonly holderName: string;
+  readonly token: string;
+  readonly ttlMs: number;
+  readonly acquiredAtMs: number;
+  readonly expiresAtMs: number;
+};
+
+export type TokenCheck = {
+  /** Whether this token holds the task now. */
+  readonly isCurrent: boolean;
+  /** The lease that is held now, if any. */
+  readonly lease?: Lease;
+};
+
+export type Election = {
+  readonly group: string;
+  readonly term: string;
+  readonly leader?: string;
+  readonly leaderName?: string;
+  readonly changedAtMs: number;
+  readonly candidateCount: number;
+  /** The first of them, in the order in which they joined. */
+  readonly candidates: readonly { readonly agentId: string; readonly name: string }[];
+};
+
+export type Policy = {
+  readonly id: string;
+  readonly subject: string;
+  readonly action: string;
+  readonly resource: string;
+  readonly effect: "allow" | "deny";
+};
+
+export type PolicyCheck = {
+  readonly allowed: boolean;
+  /** In words, naming the policy that decided. */
+  readonly reason: string;
+  readonly decidedBy?: Policy;
+  /** Asked for with `explain`: all that apply, the deciding one first. */
+  readonly matches?: readonly Policy[];
+  /** How many apply beyond those shown. */
+  readonly moreMatches?: number;
+};
+
+/** Who of the agents that are here may do something, asked as `agent:<name>`. */
+export type Who = {
+  readonly agents: readonly {
+    readonly agentId: string;
+    readonly name: string;
+    readonly allowed: boolean;
+    readonly decidedBy?: string;
+  }[];
+  readonly total: number;
+};
+
+export type TaskState = "delayed" | "pending" | "claimed" | "completed" | "cancelled" | "dead";
+
+export type Task = {
+  readonly id: string;
+  readonly type: string;
+  readonly state: TaskState;
+  readonly priority: number;
+  readonly requiredTools: readonly string[];
+  readonly maxRetries: number;
+  readonly retryCount: number;
+  /** How often it was claimed. */
+  readonly deliveries: number;
+  /** After so many claims that ended without a word it is dead; 0: no limit. */
+  readonly deliveriesMax: number;
+  readonly claimMs: number;
+  readonly createdAtMs: number;
+  readonly failureReason: string;
+  readonly readyAtMs?: number;
+  readonly claimant?: string;
+  readonly claimantName?: string;
+  readonly claimedAtMs?: number;
+  readonly claimExpiresAtMs?: number;
+  /** The agent's proof that it is the one who works on it. Grows with each claim. */
+  readonly claimToken?: string;
+  /** When it was completed, cancelled or died. */
+  readonly endedAtMs?: number;
+};
+
+export type TaskDetail = Task & {
+  readonly input: string;
+  readonly output: string;
+};
+
+/** A claimed task, or nothing within the time given. */
+export type Claimed = { readonly task?: TaskDetail };
+
+export type Counts = {
+  readonly agents: Readonly<Record<Liveness, number>>;
+  readonly leases: number;
+  readonly elections: number;
+  readonly policies: number;
+  readonly tasks: Readonly<Record<TaskState, number>>;
+  readonly watchers: number;
+};
+
+/** How much of the past is there. */
+export type Retained = {
+  readonly oldestSequence: number;
+  readonly oldestAtMs: number;
+  readonly bytes: number;
+  /** The bounds; absent: none. */
+  readonly keepMs?: number;
+  readonly keepBytes?: number;
+};
+
+export type Overview = {
+  readonly version: string;
+  /** Names the log that is served: another log, another id. */
+  readonly planeId: string;
+  readonly pid: number;
+  readonly startedAtMs: number;
+  /** Whether what happens outlives the process. */
+  readonly isKept: boolean;
+  readonly dataDirectory?: string;
+  readonly grpcAddress?: string;
+  readonly httpAddress?: string;
+  readonly nowMs: number;
+  /** The last entry of the log that this shows. */
+  readonly sequence: number;
+  readonly counts: Counts;
+  readonly retained: Retained;
+  readonly find: { readonly ranking: "table" | "model"; readonly reason?: string };
+};
+
+/** Something that needs a person. */
+export type Attention = {
+  readonly kind:
+    | "agent_waiting"
+    | "agent_silent"
+    | "agent_unreachable"
+    | "task_dead"
+    | "task_stuck"
+    | "group_leaderless";
+  /** The id of the agent or task, or the name of the group. */
+  readonly id: string;
+  /** What to call it. */
+  readonly name: string;
+  readonly sinceMs: number;
+  /** One line for people. */
+  readonly text: string;
+};
+
+/** What was going on, in steps of equal length, oldest first. The last step is still running. */
+export type Timeline = {
+  readonly stepMs: number;
+  readonly startAtMs: number;
+  readonly events: readonly number[];
+  readonly calls: readonly number[];
+  /** Of calls, in milliseconds; null in a step without any. */
+  readonly p50Ms: readonly (number | null)[];
+  readonly p99Ms: readonly (number | null)[];
+  /** Of commits to the log. */
+  readonly commitP99Ms: readonly (number | null)[];
+};
+
+export type Page<Row> = {
+  readonly rows: readonly Row[];
+  /** How many match, on all pages. */
+  readonly total: number;
+  /** Ask with `after` set to this for the next page; absent on the last. */
+  readonly next?: string;
+  /** The page shows what is true after this entry of the log. */
+  readonly sequence: number;
+  readonly nowMs: number;
+};
+
+export type LogPage = {
+  /** Newest first. */
+  readonly rows: readonly Entry[];
+  /** Ask with `before` set to this to look further back; absent at the oldest entry. */
+  readonly next?: number;
+  readonly oldestSequence: number;
+  readonly sequence: number;
+};
+
+/** One fact in the log. Beside these, an entry has the fields of its type. */
+export type Entry = {
+  readonly sequence: number;
+  /** Its number among published events; 0 if it is not one. */
+  readonly busSequence: number;
+  /** "" if it is not published. */
+  readonly topic: string;
+  readonly atMs: number;
+  readonly actor: string;
+} & EntryBody;
+
+export type EntryBody =
+  | {
+      readonly type: "agent.registered" | "agent.unreachable" | "agent.recovered" | "agent.died";
+      readonly agent: Agent;
+    }
+  | { readonly type: "agent.active"; readonly agentId: string; readonly activity: Activity }
+  | { readonly type: "agent.forgotten"; readonly agentId: string }
+  | {
+      readonly type: "lease.acquired" | "lease.renewed" | "lease.released" | "lease.expired";
+      readonly lease: Omit<Lease, "holderName">;
+    }
+  | {
+      readonly type: "leader.changed";
+      readonly group: string;
+      readonly term: string;
+      readonly leader?: string;
+      readonly changedAtMs: number;
+    }
+  | {
+      readonly type: "election.joined" | "election.left";
+      readonly group: string;
+      readonly agentId: string;
+    }
+  | { readonly type: "policy.changed" | "policy.deleted"; readonly policy: Policy }
+  | {
+      readonly type:
+        | "task.created"
+        | "task.ready"
+        | "task.claimed"
+        | "task.extended"
+        | "task.completed"
+        | "task.failed"
+        | "task.requeued"
+        | "task.cancelled"
+        | "task.dead";
+      readonly task: Omit<Task, "claimantName">;
+    }
+  | { readonly type: "task.forgotten"; readonly taskId: string }
+  | { readonly type: "plane.opened" | "plane.resumed" };
+
+/** Asks for a page. */
+export type PageRequest<Sort extends string> = {
+  /** Words; a row must contain each of them somewhere. */
+  readonly query?: string;
+  readonly sort?: Sort;
+  readonly limit?: number;
+  /** Skips so many rows, for whoever scrolls. */
+  readonly offset?: number;
+  /** The `next` of the page before. Goes on after that row, whatever came or went meanwhile. */
+  readonly after?: string;
+};
+
+export type AgentSort = "attention" | "newest" | "oldest" | "name";
+export type LeaseSort = "newest" | "oldest" | "expiry" | "task";
+export type ElectionSort = "newest" | "group";
+export type PolicySort = "id" | "newest";
+export type TaskSort = "attention" | "newest" | "oldest";
+
+/** Each operation by its name: what it is asked with, path, query and body in one, and what it answers. */
+export type Operations = {
+  readonly getOverview: { readonly input: Nothing; readonly answer: Overview };
+  readonly getAttention: {
+    readonly input: Nothing;
+    readonly answer: { readonly items: readonly Attention[]; readonly total: number };
+  };
+  readonly getTimeline: { readonly input: Nothing; readonly answer: Timeline };
+  readonly listEntries: {
+    readonly input: {
+      readonly before?: number;
+      readonly limit?: number;
+      /** Prefixes of types. */
+      readonly type?: readonly string[];
+      /** The id of an agent or task, the name of a group, the id of a policy. */
+      readonly about?: string;
+      readonly query?: string;
+    };
+    readonly answer: LogPage;
+  };
+
+  readonly listAgents: {
+    readonly input: PageRequest<AgentSort> & {
+      readonly liveness?: readonly Liveness[];
+      readonly tool?: readonly string[];
+    };
+    readonly answer: Page<Agent>;
+  };
+  readonly registerAgent: {
+    readonly input: { readonly card: Partial<Card> & Pick<Card, "name">; readonly ttlMs?: number };
+    readonly answer: Agent;
+  };
+  readonly getAgent: { readonly input: AgentPath; readonly answer: AgentDetail };
+  readonly heartbeat: {
+    readonly input: AgentPath & {
+      readonly activity?: { readonly state: ActivityState; readonly note?: string };
+    };
+    readonly answer: Heartbeat;
+  };
+  readonly deregisterAgent: { readonly input: AgentPath; readonly answer: Nothing };
+  readonly withdraw: {
+    readonly input: AgentPath & { readonly key: string };
+    readonly answer: Nothing;
+  };
+  readonly findAgents: {
+    readonly input: {
+      readonly query?: string;
+      readonly tool?: readonly string[];
+      readonly limit?: number;
+    };
+    readonly answer: Found;
+  };
+
+  readonly listLeases: {
+    readonly input: PageRequest<LeaseSort> & { readonly holder?: string };
+    readonly answer: Page<Lease>;
+  };
+  readonly getLease: { readonly input: LeasePath; readonly answer: Lease };
+  readonly acquireLease: {
+    readonly input: LeasePath & {
+      readonly agentId: string;
+      readonly ttlMs?: number;
+      /** How long to stand in line for it. */
+      readonly waitMs?: number;
+    };
+    readonly answer: Lease;
+  };
+  readonly renewLease: {
+    readonly input: LeasePath & {
+      readonly agentId: string;
+      readonly token: string;
+      readonly ttlMs?: number;
+    };
+    readonly answer: Lease;
+  };
+  readonly releaseLease: {
+    readonly input: LeasePath & { readonly agentId: string; readonly token: string };
+    readonly answer: Nothing;
+  };
+  readonly checkToken: {
+    readonly input: LeasePath & { readonly token: string };
+    readonly answer: TokenCheck;
+  };
+
+  readonly listElections: {
+    readonly input: PageRequest<ElectionSort>;
+    readonly answer: Page<Election>;
+  };
+  readonly getElection: { readonly input: ElectionPath; readonly answer: Election };
+  readonly campaign: {
+    readonly input: ElectionPath & { readonly agentId: string };
+    readonly answer: Election;
+  };
+  readonly resign: {
+    readonly input: ElectionPath & { readonly agentId: string };
+    readonly answer: Election;
+  };
+
+  readonly listPolicies: { readonly input: PageRequest<PolicySort>; readonly answer: Page<Policy> };
+  readonly getPolicy: { readonly input: PolicyPath; readonly answer: Policy };
+  readonly setPolicy: { readonly input: PolicyPath & Omit<Policy, "id">; readonly answer: Policy };
+  readonly deletePolicy: { readonly input: PolicyPath; readonly answer: Nothing };
+  readonly checkPolicy: {
+    readonly input: {
+      readonly subject: string;
+      readonly action: string;
+      readonly resource: string;
+      readonly explain?: boolean;
+    };
+    readonly answer: PolicyCheck;
+  };
+  readonly whoMay: {
+    readonly input: { readonly action: string; readonly resource: string };
+    readonly answer: Who;
+  };
+
+  readonly listTasks: {
+    readonly input: PageRequest<TaskSort> & {
+      readonly state?: readonly TaskState[];
+      readonly type?: string;
+      readonly claimant?: string;
+    };
+    readonly answer: Page<Task>;
+  };
+  readonly createTask: {
+    readonly input: {
+      readonly type: string;
+      readonly input?: string;
+      readonly requiredTools?: readonly string[];
+      readonly maxRetries?: number;
+      readonly claimMs?: number;
+      readonly priority?: number;
+      readonly deliveriesMax?: number;
+      readonly delayMs?: number;
+    };
+    readonly answer: Task;
+  };
+  readonly getTask: { readonly input: TaskPath; readonly answer: TaskDetail };
+  readonly claimTask: {
+    readonly input: {
+      readonly agentId: string;
+      readonly types?: readonly string[];
+      readonly waitMs?: number;
+    };
+    readonly answer: Claimed;
+  };
+  readonly extendClaim: {
+    readonly input: TaskPath & Claim & { readonly claimMs?: number };
+    readonly answer: Task;
+  };
+  readonly completeTask: {
+    readonly input: TaskPath & Claim & { readonly output?: string };
+    readonly answer: Task;
+  };
+  readonly failTask: {
+    readonly input: TaskPath & Claim & { readonly reason?: string; readonly retryAfterMs?: number };
+    readonly answer: Task;
+  };
+  readonly cancelTask: { readonly input: TaskPath; readonly answer: Task };
+  readonly requeueTask: { readonly input: TaskPath; readonly answer: Task };
+
+  /** Exchanges the key of a one-time link for a cookie. */
+  readonly openSession: {
+    readonly input: { readonly key: string };
+    /** What the page sends along with its cookie: cookies are shared by all ports of a host. */
+    readonly answer: { readonly pageKey: string };
+  };
+  readonly getSession: { readonly input: Nothing; readonly answer: { readonly mayWrite: boolean } };
+  readonly createLink: { readonly input: Nothing; readonly answer: { readonly path: string } };
+};
+
+export type OperationName = keyof Operations;
+export type Input<Name extends OperationName> = Operations[Name]["input"];
+export type Answer<Name extends OperationName> = Operations[Name]["answer"];
+
+type Nothing = Readonly<Record<never, never>>;
+type AgentPath = { readonly agentId: string };
+type LeasePath = { readonly taskId: string };
+type ElectionPath = { readonly group: string };
+type PolicyPath = { readonly policyId: string };
+type TaskPath = { readonly taskId: string };
+/** Without the token whoever is the claimant is believed, as AgentKeeper does. */
+type Claim = { readonly agentId: string; readonly claimToken?: string };
