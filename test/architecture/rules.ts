@@ -33,7 +33,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   plane: { rooms: ["core", "log"], packages: ["node:assert/strict", "node:timers/promises"] },
   views: { rooms: ["core"], packages: ["node:assert/strict"] },
-  wire: { rooms: [], packages: ["@bufbuild/protobuf*"] },
+  wire: { rooms: [], packages: ["@bufbuild/protobuf*", "zod"] },
   transport: { rooms: [], packages: ["node:*"] },
   "doors/grpc": { rooms: upToTransport, packages: ["node:*"] },
   "doors/http": {

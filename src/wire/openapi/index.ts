@@ -1,0 +1,3 @@
+export { type InputSchema, inputSchemaOf, openApiDocument } from "./document.ts";
+export { limits } from "./limits.ts";
+export { type Operation, operations } from "./operations.ts";

@@ -1,0 +1,28 @@
+/** What a request may bring along. The same bounds as over gRPC: what one door takes, the other can show. */
+export const limits = {
+  /** UTF-8 bytes of a name, an id, a tool, a pattern. */
+  nameBytesMax: 1_024,
+  /** UTF-8 bytes of a description, a metadata value, a reason, a question. */
+  textBytesMax: 65_536,
+  /** Tools, capabilities, metadata pairs, types. */
+  itemsMax: 1_000,
+  /** Base64 of 2,000,000 bytes. */
+  payloadLengthMax: 2_666_668,
+
+  agentTtlMsDefault: 30_000,
+  leaseTtlMsDefault: 60_000,
+  claimMsDefault: 60_000,
+  /** A day. Longer work renews. */
+  ttlMsMax: 86_400_000,
+  ttlMsMin: 100,
+  /** A long poll: whoever still wants it asks again, and keeps its place with the same key. */
+  waitMsMax: 60_000,
+  delayMsMax: 31_536_000_000,
+  retriesMax: 1_000_000,
+  priorityMax: 100,
+
+  pageDefault: 100,
+  pageMax: 1_000,
+  findDefault: 10,
+  findMax: 1_000,
+} as const;

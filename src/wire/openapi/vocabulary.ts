@@ -1,0 +1,349 @@
+/** The things that the API speaks of, as schemas. Each is held to its type in `wire/api`. */
+import * as z from "zod";
+import type * as api from "../api/index.ts";
+import { limits } from "./limits.ts";
+
+/** With a name of its own in the document. */
+function name<Value>(id: string, schema: z.ZodType<Value>): z.ZodType<Value> {
+  return schema.meta({ id });
+}
+
+const utf8 = new TextEncoder();
+
+function textOf(bytesMax: number): z.ZodString {
+  return z
+    .string()
+    .max(bytesMax)
+    .refine((text) => text.isWellFormed(), "has half a character")
+    .refine(
+      (text) => text.length * 3 <= bytesMax || utf8.encode(text).length <= bytesMax,
+      `is longer than ${bytesMax} bytes`,
+    );
+}
+
+/** May be empty. */
+export const word: z.ZodString = textOf(limits.nameBytesMax);
+export const id: z.ZodString = word.min(1);
+export const text: z.ZodString = textOf(limits.textBytesMax);
+export const words: z.ZodType<readonly string[]> = z.array(word).max(limits.itemsMax);
+export const bytes: z.ZodBase64 = z.base64().max(limits.payloadLengthMax);
+export const token: z.ZodString = z.string().regex(/^\d{1,20}$/, "is a decimal number");
+
+export function whole(min: number, max: number = Number.MAX_SAFE_INTEGER): z.ZodNumber {
+  return z.int().min(min).max(max);
+}
+
+const count: z.ZodNumber = whole(0);
+const timeMs: z.ZodNumber = whole(0);
+
+export const liveness: z.ZodType<api.Liveness> = z.enum(["alive", "unreachable", "dead"]);
+export const taskState: z.ZodType<api.TaskState> = z.enum([
+  "delayed",
+  "pending",
+  "claimed",
+  "completed",
+  "cancelled",
+  "dead",
+]);
+export const activityState: z.ZodType<api.ActivityState> = z.enum([
+  "thinking",
+  "reading",
+  "writing",
+  "waiting",
+  "idle",
+]);
+
+export const newCard: z.ZodType<api.Input<"registerAgent">["card"]> = name(
+  "NewCard",
+  z.strictObject({
+    name: id,
+    description: text.exactOptional(),
+    version: word.exactOptional(),
+    capabilities: z
+      .array(z.strictObject({ name: word, description: text }))
+      .max(limits.itemsMax)
+      .exactOptional(),
+    tools: words.exactOptional(),
+    metadata: z
+      .record(word, text)
+      .refine((pairs) => Object.keys(pairs).length <= limits.itemsMax, "has too many pairs")
+      .exactOptional(),
+  }),
+);
+
+const card: z.ZodType<api.Card> = name(
+  "Card",
+  z.object({
+    name: z.string(),
+    description: z.string(),
+    version: z.string(),
+    capabilities: z.array(z.object({ name: z.string(), description: z.string() })),
+    tools: z.array(z.string()),
+    metadata: z.record(z.string(), z.string()),
+  }),
+);
+
+const activity: z.ZodType<api.Activity> = name(
+  "Activity",
+  z.object({
+    state: activityState,
+    note: z.string(),
+    sinceMs: timeMs,
+    reportedAtMs: timeMs,
+    source: z.literal("protocol"),
+  }),
+);
+
+const agentFields = {
+  id: z.string(),
+  card,
+  liveness,
+  ttlMs: count,
+  registeredAtMs: timeMs,
+  lastHeartbeatAtMs: timeMs,
+  diedAtMs: timeMs.exactOptional(),
+  activity: activity.exactOptional(),
+} as const;
+
+export const agent: z.ZodType<api.Agent> = name("Agent", z.object(agentFields));
+
+export const lease: z.ZodType<api.Lease> = name(
+  "Lease",
+  z.object({
+    taskId: z.string(),
+    holder: z.string(),
+    holderName: z.string(),
+    token,
+    ttlMs: count,
+    acquiredAtMs: timeMs,
+    expiresAtMs: timeMs,
+  }),
+);
+
+const taskFields = {
+  id: z.string(),
+  type: z.string(),
+  state: taskState,
+  priority: z.int(),
+  requiredTools: z.array(z.string()),
+  maxRetries: count,
+  retryCount: count,
+  deliveries: count,
+  deliveriesMax: count,
+  claimMs: count,
+  createdAtMs: timeMs,
+  failureReason: z.string(),
+  readyAtMs: timeMs.exactOptional(),
+  claimant: z.string().exactOptional(),
+  claimantName: z.string().exactOptional(),
+  claimedAtMs: timeMs.exactOptional(),
+  claimExpiresAtMs: timeMs.exactOptional(),
+  claimToken: token.exactOptional(),
+  endedAtMs: timeMs.exactOptional(),
+} as const;
+
+export const task: z.ZodType<api.Task> = name("Task", z.object(taskFields));
+
+export const taskDetail: z.ZodType<api.TaskDetail> = name(
+  "TaskDetail",
+  z.object({ ...taskFields, input: z.base64(), output: z.base64() }),
+);
+
+export const agentDetail: z.ZodType<api.AgentDetail> = name(
+  "AgentDetail",
+  z.object({
+    ...agentFields,
+    leases: z.array(lease),
+    claims: z.array(task),
+    groups: z.array(z.object({ group: z.string(), isLeader: z.boolean() })),
+  }),
+);
+
+export const heartbeat: z.ZodType<api.Heartbeat> = name(
+  "Heartbeat",
+  z.object({ liveness, unreachableAtMs: timeMs, deadAtMs: timeMs }),
+);
+
+const ranking = z.enum(["table", "model"]);
+
+export const found: z.ZodType<api.Found> = name(
+  "Found",
+  z.object({
+    hits: z.array(z.object({ agent, score: z.number(), matched: z.array(z.string()) })),
+    ranking,
+    reason: z.string().exactOptional(),
+  }),
+);
+
+export const tokenCheck: z.ZodType<api.TokenCheck> = name(
+  "TokenCheck",
+  z.object({ isCurrent: z.boolean(), lease: lease.exactOptional() }),
+);
+
+export const election: z.ZodType<api.Election> = name(
+  "Election",
+  z.object({
+    group: z.string(),
+    term: token,
+    leader: z.string().exactOptional(),
+    leaderName: z.string().exactOptional(),
+    changedAtMs: timeMs,
+    candidateCount: count,
+    candidates: z.array(z.object({ agentId: z.string(), name: z.string() })),
+  }),
+);
+
+export const effect: z.ZodType<api.Policy["effect"]> = z.enum(["allow", "deny"]);
+
+export const policy: z.ZodType<api.Policy> = name(
+  "Policy",
+  z.object({
+    id: z.string(),
+    subject: z.string(),
+    action: z.string(),
+    resource: z.string(),
+    effect,
+  }),
+);
+
+export const policyCheck: z.ZodType<api.PolicyCheck> = name(
+  "PolicyCheck",
+  z.object({
+    allowed: z.boolean(),
+    reason: z.string(),
+    decidedBy: policy.exactOptional(),
+    matches: z.array(policy).exactOptional(),
+    moreMatches: count.exactOptional(),
+  }),
+);
+
+export const who: z.ZodType<api.Who> = name(
+  "Who",
+  z.object({
+    agents: z.array(
+      z.object({
+        agentId: z.string(),
+        name: z.string(),
+        allowed: z.boolean(),
+        decidedBy: z.string().exactOptional(),
+      }),
+    ),
+    total: count,
+  }),
+);
+
+export const overview: z.ZodType<api.Overview> = name(
+  "Overview",
+  z.object({
+    version: z.string(),
+    planeId: z.string(),
+    pid: count,
+    startedAtMs: timeMs,
+    isKept: z.boolean(),
+    dataDirectory: z.string().exactOptional(),
+    grpcAddress: z.string().exactOptional(),
+    httpAddress: z.string().exactOptional(),
+    nowMs: timeMs,
+    sequence: count,
+    counts: z.object({
+      agents: z.object({ alive: count, unreachable: count, dead: count }),
+      leases: count,
+      elections: count,
+      policies: count,
+      tasks: z.object({
+        delayed: count,
+        pending: count,
+        claimed: count,
+        completed: count,
+        cancelled: count,
+        dead: count,
+      }),
+      watchers: count,
+    }),
+    retained: z.object({
+      oldestSequence: count,
+      oldestAtMs: timeMs,
+      bytes: count,
+      keepMs: count.exactOptional(),
+      keepBytes: count.exactOptional(),
+    }),
+    find: z.object({ ranking, reason: z.string().exactOptional() }),
+  }),
+);
+
+export const attention: z.ZodType<api.Attention> = name(
+  "Attention",
+  z.object({
+    kind: z.enum([
+      "agent_waiting",
+      "agent_silent",
+      "agent_unreachable",
+      "task_dead",
+      "task_stuck",
+      "group_leaderless",
+    ]),
+    id: z.string(),
+    name: z.string(),
+    sinceMs: timeMs,
+    text: z.string(),
+  }),
+);
+
+const milliseconds = z.array(z.number().nullable());
+
+export const timeline: z.ZodType<api.Timeline> = name(
+  "Timeline",
+  z.object({
+    stepMs: count,
+    startAtMs: timeMs,
+    events: z.array(count),
+    calls: z.array(count),
+    p50Ms: milliseconds,
+    p99Ms: milliseconds,
+    commitP99Ms: milliseconds,
+  }),
+);
+
+/** An entry has the fields of its type besides these. */
+const entry = name(
+  "Entry",
+  z.looseObject({
+    sequence: count,
+    busSequence: count,
+    topic: z.string(),
+    atMs: timeMs,
+    actor: z.string(),
+    type: z.string(),
+  }) as unknown as z.ZodType<api.Entry>,
+);
+
+export const logPage: z.ZodType<api.LogPage> = name(
+  "LogPage",
+  z.object({
+    rows: z.array(entry),
+    next: count.exactOptional(),
+    oldestSequence: count,
+    sequence: count,
+  }),
+);
+
+export function pageOf<Row>(row: z.ZodType<Row>): z.ZodType<api.Page<Row>> {
+  return z.object({
+    rows: z.array(row),
+    total: count,
+    next: z.string().exactOptional(),
+    sequence: count,
+    nowMs: timeMs,
+  });
+}
+
+export const error: z.ZodType<api.ErrorBody> = name(
+  "Error",
+  z.object({
+    error: z.object({
+      code: z.string() as unknown as z.ZodType<api.ErrorCode>,
+      message: z.string(),
+      lease: lease.exactOptional(),
+    }),
+  }),
+);
