@@ -12,6 +12,10 @@ export type RefusalCode =
   | "task_not_found"
   | "task_not_claimed"
   | "task_claimed_by_another"
+  | "claim_lost"
+  | "task_ended"
+  | "task_not_dead"
+  | "key_reused"
   | "no_task"
   | "limit_reached"
   | "unavailable";

@@ -5,12 +5,14 @@ import { BareLoop } from "../testing/bare-loop.ts";
 import {
   acquire,
   campaign,
+  cancel,
   card,
   claim,
   complete,
   createTask,
   deletePolicy,
   deregister,
+  extend,
   fail,
   heartbeat,
   register,
@@ -131,14 +133,16 @@ function story(): readonly Event[] {
   loop.accept({ ...register("ada", { ttlMs: 1_000 }), card: described });
   loop.accept(register("bob", { ttlMs: 400_000 }));
   loop.accept(acquire("long", "bob"));
-  loop.accept(acquire("short", "bob", 500));
+  loop.accept(acquire("short", "bob", 500, "key"));
   loop.accept(setPolicy("p", "deny", "a b c"));
   loop.accept(deletePolicy("p"));
   loop.accept(campaign("g", "ada"));
   loop.accept(createTask("t", { input: "aW4=", maxRetries: 1, claimMs: 100 }));
   loop.accept(createTask("u", { maxRetries: 0, claimMs: 10_000 }));
+  loop.accept(createTask("later", { delayMs: 200, priority: -1, deliveriesMax: 3 }));
   loop.accept(claim("bob"));
-  loop.accept(claim("bob"));
+  loop.accept(claim("bob", { types: ["work"], key: "key" }));
+  loop.accept(extend("u", "bob"));
   loop.at(1_500);
   loop.accept(heartbeat("ada"));
   loop.accept(claim("bob"));
@@ -146,6 +150,7 @@ function story(): readonly Event[] {
   loop.accept(fail("u", "bob", "boom"));
   loop.accept(claim("bob"));
   loop.accept(complete("t", "bob", "b3V0"));
+  loop.accept(cancel("later"));
   loop.accept(renew("long", "bob", 1_700_000_000_000_001n));
   loop.accept(release("long", "bob", 1_700_000_000_000_001n));
   loop.accept(resign("g", "ada"));

@@ -8,7 +8,7 @@ import type { Token } from "./ids.ts";
 import { term, token } from "./ids.ts";
 import type { LeaseEvent } from "./leases.ts";
 import type { RegistryEvent } from "./registry.ts";
-import type { TaskEvent } from "./tasks.ts";
+import { completeTask, type TaskEvent } from "./tasks.ts";
 
 export type PlaneEvent =
   | {
@@ -49,6 +49,9 @@ export const topics: Readonly<Record<EventType, string>> = {
   "task.failed": "task.failed",
   "task.requeued": "task.requeued",
   "task.dead": "task.dead",
+  "task.ready": "task.ready",
+  "task.extended": "task.extended",
+  "task.cancelled": "task.cancelled",
   "agent.recovered": "ext.agent.recovered",
   "policy.changed": "ext.policy.changed",
   "policy.deleted": "ext.policy.deleted",
@@ -93,6 +96,14 @@ export function parseEvent(type: EventType, json: string): Event {
       return event;
     case "plane.opened":
       event.lastToken = token(BigInt(event.lastToken));
+      return event;
+    case "task.created":
+    case "task.claimed":
+    case "task.completed":
+    case "task.failed":
+    case "task.requeued":
+    case "task.dead":
+      event.task = completeTask(event.task);
       return event;
     default:
       return event;

@@ -23,22 +23,32 @@ export {
   term,
   token,
 } from "./ids.ts";
-export type { Lease } from "./leases.ts";
+export type { AcquireLease, Lease } from "./leases.ts";
 export { limits } from "./limits.ts";
 export {
   type Command,
+  countAgents,
+  countTasks,
   type Due,
   decide,
   emptyState,
   evolve,
-  mayAnswer,
   nextDueAtMs,
   note,
   type OwnState,
   overdue,
   type State,
+  type Stir,
+  stirOf,
 } from "./machine.ts";
-export { type Agent, type Capability, type Card, type Liveness, livingCount } from "./registry.ts";
+export {
+  type Agent,
+  type Capability,
+  type Card,
+  deadlinesOf,
+  type Liveness,
+  livingCount,
+} from "./registry.ts";
 export {
   capture,
   describe,
@@ -47,4 +57,4 @@ export {
   type Section,
   type SectionName,
 } from "./snapshot.ts";
-export type { ClaimTask, Task } from "./tasks.ts";
+export { type ClaimTask, claimByKey, type Task } from "./tasks.ts";

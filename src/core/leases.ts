@@ -15,6 +15,8 @@ export type Lease = {
   readonly ttlMs: number;
   readonly acquiredAtMs: number;
   readonly expiresAtMs: number;
+  /** What the holder called its acquisition, to ask for it again. Nobody else is told. */
+  readonly key?: string;
 };
 
 export type Leases = {
@@ -32,11 +34,13 @@ export type OwnLeases = {
   readonly due: PriorityMap<TaskId>;
 };
 
+/** With the key of the lease that the agent holds on it, nothing happens: that lease is the answer. */
 export type AcquireLease = {
   readonly type: "lease.acquire";
   readonly taskId: TaskId;
   readonly agentId: AgentId;
   readonly ttlMs: number;
+  readonly key?: string;
 };
 export type RenewLease = {
   readonly type: "lease.renew";
@@ -90,8 +94,10 @@ function acquire(
   command: AcquireLease,
   nowMs: number,
 ): Decision<LeaseEvent> {
-  const { taskId, agentId: holder, ttlMs } = command;
-  // The holder itself may acquire again: it gets a new token, and its older copy is fenced off.
+  const { taskId, agentId: holder, ttlMs, key } = command;
+  // The holder itself may acquire again: it gets a new token, and its older copy is fenced off. With the
+  // same key it only asks for what it was not told.
+  if (held?.holder === holder && key !== undefined && held.key === key) return accept();
   if (held && held.holder !== holder) {
     const leftMs = held.expiresAtMs - nowMs;
     const message = `task ${taskId} is held by agent ${held.holder} for ${leftMs} ms more`;
@@ -103,7 +109,8 @@ function acquire(
   const next = token(leases.lastToken + 1n);
   const expiresAtMs = nowMs + ttlMs;
   const lease = { taskId, holder, token: next, ttlMs, acquiredAtMs: nowMs, expiresAtMs };
-  return accept({ type: "lease.acquired", lease });
+  const named: Lease = key === undefined ? lease : { ...lease, key };
+  return accept({ type: "lease.acquired", lease: named });
 }
 
 function requireOwn(

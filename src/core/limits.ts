@@ -18,6 +18,8 @@ export const limits = {
   candidatesMax: 10_000,
   policiesMax: 200_000,
   tasksMax: 1_000_000,
+  /** Priorities go from minus this to this. */
+  priorityMax: 100,
   /** Different sets of tools that pending tasks ask for: a claim looks at each. */
   queuesMax: 10_000,
   /** Inputs and outputs of all remembered tasks together: they live in memory. */

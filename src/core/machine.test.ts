@@ -18,8 +18,7 @@ import {
 import { check } from "./entitlements.ts";
 import type { Event } from "./events.ts";
 import { agentId, taskId } from "./ids.ts";
-import { type Command, mayAnswer, nextDueAtMs, overdue } from "./machine.ts";
-import type { ClaimTask } from "./tasks.ts";
+import { type Command, nextDueAtMs, overdue, stirOf } from "./machine.ts";
 
 const open: Command = { type: "plane.open", wallMicros: 0, isKept: true };
 
@@ -310,33 +309,36 @@ test("a refused command leaves no trace", () => {
   assert.equal(check(loop.state.entitlements, asked).allowed, true);
 });
 
-test("a waiting claim asks again when a task may be there, or when its agent lives or dies", () => {
+test("whoever waits asks again when a task, a lease or its own agent may be why", () => {
   const loop = new BareLoop();
-  loop.accept(register("ada", { ttlMs: 1_000 }));
-  loop.accept(register("bob", { ttlMs: 100_000 }));
-  loop.accept(createTask("t", { maxRetries: 1 }));
+  for (const name of ["ada", "bob"]) loop.accept(register(name, { ttlMs: 1_000 }));
+  loop.accept(acquire("l1", "ada", 500));
+  loop.accept(acquire("l2", "ada"));
+  loop.accept(acquire("l3", "bob"));
+  loop.accept(release("l3", "bob", 3n));
+  loop.accept(createTask("later", { delayMs: 600 }));
+  loop.accept(createTask("t"));
   loop.accept(claim("bob"));
-  loop.at(1_500);
+  loop.pass(1_500);
   loop.accept(heartbeat("ada"));
   loop.accept(deregister("ada"));
   loop.accept(deregister("bob"));
-  const stirring = (name: string): readonly string[] =>
-    loop.events.filter((event) => mayAnswer(loop.state, event, claiming(name))).map(inShort);
-  assert.deepEqual(stirring("ada"), [
-    "task.created t",
-    "agent.recovered ada",
-    "agent.died ada",
-    "task.requeued t",
+  const stirring = loop.events.flatMap((event) => {
+    const stir = stirOf(event);
+    return stir ? [`${inShort(event)}: ${Object.values(stir).join(" ")}`] : [];
+  });
+  assert.deepEqual(stirring, [
+    "lease.released l3 3: lease l3",
+    "task.created t: tasks",
+    "lease.expired l1 1: lease l1",
+    "task.ready later: tasks",
+    "agent.recovered ada: recovered ada",
+    "agent.died ada: dead ada",
+    "lease.released l2 2: lease l2",
+    "agent.died bob: dead bob",
+    "task.requeued t: tasks",
   ]);
-  assert.deepEqual(stirring("bob"), ["task.created t", "agent.died bob", "task.requeued t"]);
-  loop.accept(register("eve"));
-  loop.accept(claim("eve"));
-  assert.deepEqual(stirring("bob"), ["agent.died bob"], "nothing is left to be claimed");
 });
-
-function claiming(name: string): ClaimTask {
-  return { type: "task.claim", agentId: agentId(name) };
-}
 
 function inShort(event: Event): string {
   if ("lease" in event) return `${event.type} ${event.lease.taskId} ${event.lease.token}`;

@@ -53,11 +53,8 @@ export type Command =
   | leases.LeaseCommand
   | elections.ElectionCommand
   | entitlements.PolicyCommand
-  | tasks.CreateTask
-  | tasks.ClaimTask
-  | tasks.UnclaimTask
-  | tasks.CompleteTask
-  | tasks.FailTask;
+  | tasks.TaskCommand
+  | tasks.ClaimTask;
 
 export function emptyState(): OwnState {
   return {
@@ -113,14 +110,19 @@ export function decide(state: State, command: Command, nowMs: number): Decision<
       const living = registry.requireLiving(state.registry, command.agentId);
       if (living.refusal) return living;
       const { id, card, liveness } = living.agent;
+      const { types, key } = command;
+      if (key !== undefined && tasks.claimByKey(state.tasks, id, key)) return accept();
       // An agent that may be gone gets no work until it is heard of again.
       if (liveness === "unreachable") return refuse("no_task", `agent ${id} is unreachable`);
-      return tasks.claim(state.tasks, { agentId: id, tools: card.tools }, nowMs);
+      return tasks.claim(state.tasks, { agentId: id, tools: card.tools, types, key }, nowMs);
     }
     case "task.create":
     case "task.unclaim":
+    case "task.extend":
     case "task.complete":
     case "task.fail":
+    case "task.cancel":
+    case "task.requeue":
       return tasks.decide(state.tasks, command, nowMs);
   }
 }
@@ -134,7 +136,8 @@ function expire(state: State, due: Due, nowMs: number): Event[] {
     }
     case "task": {
       const task = state.tasks.byId.get(due.taskId);
-      if (task?.state === "claimed") return [tasks.endClaim(state.tasks, task)];
+      if (task?.state === "claimed") return tasks.endClaim(state.tasks, task, nowMs);
+      if (task?.state === "delayed") return [tasks.makeReady(state.tasks, task)];
       return task ? [{ type: "task.forgotten", taskId: task.id }] : [];
     }
     case "agent": {
@@ -159,7 +162,7 @@ function bury(state: State, agent: registry.Agent, nowMs: number): Event[] {
     ...registry.die(state.registry, agent, nowMs),
     ...leases.endAllOf(state.leases, agent.id),
     ...elections.leaveAll(state.elections, agent.id, { nowMs, livenessOf: livenessIn(state) }),
-    ...tasks.endAllClaimsOf(state.tasks, agent.id),
+    ...tasks.endAllClaimsOf(state.tasks, agent.id, nowMs),
   ];
 }
 
@@ -202,10 +205,13 @@ export function evolve(state: OwnState, event: Event): void {
       entitlements.evolve(state.entitlements, event);
       return;
     case "task.created":
+    case "task.ready":
     case "task.claimed":
+    case "task.extended":
     case "task.completed":
     case "task.failed":
     case "task.requeued":
+    case "task.cancelled":
     case "task.dead":
     case "task.forgotten":
       tasks.evolve(state.tasks, event);
@@ -248,22 +254,42 @@ export function overdue(state: OwnState, nowMs: number): Due | undefined {
   }
 }
 
-/**
- * Whether an event may let a waiting claim succeed, or end its waiting. Whoever waits asks again then,
- * and only then.
- */
-export function mayAnswer(state: State, event: Event, command: tasks.ClaimTask): boolean {
+/** Who may have an answer now, of those who wait. They ask again then, and only then. */
+export type Stir =
+  /** Whoever waits for a task. Its tools and type are not told: where several tasks come at once, that
+   *  would let who waited less long take the one that is first in line. */
+  | { readonly of: "tasks" }
+  /** Whoever waits for this lease. */
+  | { readonly of: "lease"; readonly taskId: TaskId }
+  /** This agent, if it waits for a task: it may have one again. */
+  | { readonly of: "recovered"; readonly agentId: AgentId }
+  /** This agent, whatever it waits for. */
+  | { readonly of: "dead"; readonly agentId: AgentId };
+
+export function stirOf(event: Event): Stir | undefined {
   switch (event.type) {
     case "task.created":
+    case "task.ready":
     case "task.failed":
     case "task.requeued":
-      // Someone who waited longer may have it already. The task's tools are not asked for: where several
-      // tasks come back at once, that would let who waited less long take the older one.
-      return state.tasks.queues.size > 0;
+      return event.task.state === "pending" ? { of: "tasks" } : undefined;
+    case "lease.released":
+    case "lease.expired":
+      return { of: "lease", taskId: event.lease.taskId };
     case "agent.recovered":
+      return { of: "recovered", agentId: event.agent.id };
     case "agent.died":
-      return event.agent.id === command.agentId;
+      return { of: "dead", agentId: event.agent.id };
     default:
-      return false;
+      return undefined;
   }
+}
+
+/** How many agents there are of each liveness, without counting them. */
+export function countAgents({ registry }: State): Record<registry.Liveness, number> {
+  return { ...registry.counts };
+}
+
+export function countTasks({ tasks }: State): Record<tasks.Task["state"], number> {
+  return { ...tasks.counts };
 }

@@ -40,6 +40,7 @@ export type Registry = {
   readonly agents: ReadonlyMap<AgentId, Agent>;
   /** In the order of their deaths. */
   readonly dead: ReadonlySet<AgentId>;
+  readonly counts: Readonly<Record<Liveness, number>>;
   readonly heartbeats: ReadonlyMap<AgentId, number>;
   /** When the plane began to listen, or listened again: silence before that is no agent's fault. */
   readonly listeningSinceMs: number;
@@ -50,11 +51,13 @@ export type Registry = {
 export type OwnRegistry = {
   readonly agents: Map<AgentId, Agent>;
   readonly dead: Set<AgentId>;
+  readonly counts: Record<Liveness, number>;
   readonly heartbeats: Map<AgentId, number>;
   listeningSinceMs: number;
   readonly due: PriorityMap<AgentId>;
 };
 
+/** With an id that exists: nothing happens if it is the same agent, otherwise it is refused. */
 export type RegisterAgent = {
   readonly type: "agent.register";
   readonly agentId: AgentId;
@@ -76,6 +79,7 @@ export function emptyRegistry(): OwnRegistry {
   return {
     agents: new Map(),
     dead: new Set(),
+    counts: { alive: 0, unreachable: 0, dead: 0 },
     heartbeats: new Map(),
     listeningSinceMs: 0,
     due: new PriorityMap(),
@@ -89,6 +93,8 @@ export function decide(
 ): Decision<RegistryEvent> {
   switch (command.type) {
     case "agent.register": {
+      const known = registry.agents.get(command.agentId);
+      if (known) return registerAgain(known, command);
       if (livingCount(registry) >= limits.agentsMax) {
         return refuse("limit_reached", `there are ${limits.agentsMax} agents already`);
       }
@@ -104,6 +110,26 @@ export function decide(
       return accept({ type: "agent.recovered", agent, lastHeartbeatAtMs: nowMs });
     }
   }
+}
+
+/** A lost reply is asked for again; anything else under the same id is a mistake. */
+function registerAgain(known: Agent, { card, ttlMs }: RegisterAgent): Decision<RegistryEvent> {
+  const { id } = known;
+  if (known.ttlMs !== ttlMs || !isSameCard(known.card, card)) {
+    return refuse("key_reused", `agent ${id} registered with another card or ttl`);
+  }
+  return known.liveness === "dead" ? refuse("agent_dead", `agent is dead: ${id}`) : accept();
+}
+
+function isSameCard(one: Card, other: Card): boolean {
+  return printCard(one) === printCard(other);
+}
+
+/** Metadata have no order: some callers send them in another one each time. */
+function printCard({ name, description, version, capabilities, tools, metadata }: Card): string {
+  const able = capabilities.map((capability) => [capability.name, capability.description]);
+  const pairs = metadata.map(([key, value]) => JSON.stringify([key, value])).sort();
+  return JSON.stringify([name, description, version, able, tools, pairs]);
 }
 
 /** Whoever acts as an agent must be registered and not dead. */
@@ -139,12 +165,26 @@ export function loseSight(registry: Registry, agent: Agent): RegistryEvent {
 /** When the agent's liveness changes next if nothing is heard of it. */
 export function dueAtMs(registry: Registry, agent: Agent): number {
   if (agent.liveness === "dead") return agent.diedAtMs + limits.deadAgentKeptMs;
+  const { unreachableAtMs, deadAtMs } = deadlinesOf(registry, agent);
+  return agent.liveness === "alive" ? unreachableAtMs : deadAtMs;
+}
+
+/** When what follows if nothing more is heard of the agent; of a dead one, when it died. */
+export function deadlinesOf(
+  registry: Registry,
+  agent: Agent,
+): { readonly unreachableAtMs: number; readonly deadAtMs: number } {
+  if (agent.liveness === "dead") {
+    return { unreachableAtMs: agent.diedAtMs, deadAtMs: agent.diedAtMs };
+  }
   const heardAtMs = registry.heartbeats.get(agent.id) ?? agent.registeredAtMs;
   const sinceMs = Math.max(heardAtMs, registry.listeningSinceMs);
-  if (agent.liveness === "alive") return sinceMs + agent.ttlMs + limits.heartbeatSlackMs;
   const patienceMs = 2 * agent.ttlMs + limits.heartbeatSlackMs;
   const hasBeenHeard = heardAtMs >= registry.listeningSinceMs;
-  return sinceMs + (hasBeenHeard ? patienceMs : Math.max(patienceMs, limits.graceMs));
+  return {
+    unreachableAtMs: sinceMs + agent.ttlMs + limits.heartbeatSlackMs,
+    deadAtMs: sinceMs + (hasBeenHeard ? patienceMs : Math.max(patienceMs, limits.graceMs)),
+  };
 }
 
 /** Alive or unreachable. */
@@ -161,6 +201,7 @@ export function evolve(registry: OwnRegistry, event: RegistryEvent): void {
       putAgent(registry, event.agent, event.lastHeartbeatAtMs);
       return;
     case "agent.forgotten":
+      uncount(registry, event.agentId);
       registry.agents.delete(event.agentId);
       registry.dead.delete(event.agentId);
       registry.heartbeats.delete(event.agentId);
@@ -170,10 +211,17 @@ export function evolve(registry: OwnRegistry, event: RegistryEvent): void {
 }
 
 export function putAgent(registry: OwnRegistry, agent: Agent, lastHeartbeatAtMs: number): void {
+  uncount(registry, agent.id);
+  registry.counts[agent.liveness] += 1;
   registry.agents.set(agent.id, agent);
   registry.heartbeats.set(agent.id, lastHeartbeatAtMs);
   if (agent.liveness === "dead") registry.dead.add(agent.id);
   registry.due.set(agent.id, dueAtMs(registry, agent));
+}
+
+function uncount(registry: OwnRegistry, id: AgentId): void {
+  const before = registry.agents.get(id);
+  if (before) registry.counts[before.liveness] -= 1;
 }
 
 function withoutLiveness(agent: Agent): Omit<Agent, "liveness"> {

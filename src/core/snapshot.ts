@@ -9,7 +9,7 @@ import { type AgentId, type TaskId, term, token } from "./ids.ts";
 import { type Lease, putLease } from "./leases.ts";
 import { emptyState, type OwnState, type State } from "./machine.ts";
 import { type Agent, putAgent } from "./registry.ts";
-import { keepBytes, putTask, type Task } from "./tasks.ts";
+import { completeTask, keepBytes, putTask, type Task } from "./tasks.ts";
 
 type Rows = {
   readonly counters: Counters;
@@ -111,7 +111,7 @@ export class Restoring {
         state.entitlements.policies.set(value.id, value);
         return;
       case "task":
-        putTask(state.tasks, value);
+        putTask(state.tasks, completeTask(value));
         return;
       case "input":
         keepBytes(state.tasks, state.tasks.inputs, value[0], value[1]);

@@ -236,7 +236,7 @@ test("there is a bound on waiting claims, and it is told", async () => {
   const { plane } = opened;
   await given(plane, register("ada"));
   const waiting = Array.from({ length: limits.waitingMax }, () =>
-    plane.claim(claim("ada"), me, nothing, { signal: new AbortController().signal }),
+    plane.wait(claim("ada"), me, nothing, { signal: new AbortController().signal }),
   );
   assert.equal((await refusedClaim(plane, "ada"))?.code, "limit_reached");
   await given(plane, createTask("t"));
@@ -266,7 +266,7 @@ test("one that waits and cannot make sense of its answer harms nobody else", asy
   const confused = (): never => {
     throw new Error("we were wrong");
   };
-  const broken = plane.claim(claim("ada"), me, confused, { signal: forever });
+  const broken = plane.wait(claim("ada"), me, confused, { signal: forever });
   const told = assert.rejects(broken, /we were wrong/);
   const waiting = claims(plane, "bob");
   await given(plane, createTask("t1"), createTask("t2"));
@@ -297,7 +297,7 @@ const forever = new AbortController().signal;
 
 /** The id of the task that the agent gets. */
 async function claims(plane: Plane, name: string, signal = forever): Promise<string | undefined> {
-  const outcome = await plane.claim(
+  const outcome = await plane.wait(
     claim(name),
     me,
     (_, events) => events.flatMap((event) => ("task" in event ? [event.task.id] : []))[0],
@@ -308,6 +308,6 @@ async function claims(plane: Plane, name: string, signal = forever): Promise<str
 }
 
 async function refusedClaim(plane: Plane, name: string): Promise<Refusal | undefined> {
-  const outcome = await plane.claim(claim(name), me, nothing, { signal: forever });
+  const outcome = await plane.wait(claim(name), me, nothing, { signal: forever });
   return outcome.refusal;
 }

@@ -16,4 +16,6 @@ export const limits = {
   snapshotEntries: 100_000,
   /** Commands that wait for something to happen, over all callers. */
   waitingMax: 100_000,
+  /** How long a place in line is kept for a caller that is gone and may come back with its key. */
+  placeKeptMs: 10_000,
 } as const;

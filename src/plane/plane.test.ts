@@ -216,7 +216,7 @@ test("a plane that stopped can be closed: who watches or waits is told", async (
   await plane.submit(register("ada"), me, nothing);
   const watching = plane.watch().next();
   const { signal } = new AbortController();
-  const waiting = plane.claim(claim("ada"), me, nothing, { signal });
+  const waiting = plane.wait(claim("ada"), me, nothing, { signal });
   log.hold();
   plane.submit(register("bob"), me, nothing).catch(nothing);
   await turns();

@@ -8,7 +8,7 @@
  */
 import assert from "node:assert/strict";
 import {
-  type ClaimTask,
+  type AgentId,
   type Command,
   type Decision,
   decide,
@@ -29,7 +29,7 @@ import { Feed, type Watch, type WatchOptions } from "./feed.ts";
 import { limits } from "./limits.ts";
 import { recover } from "./recover.ts";
 import { Snapshots } from "./snapshots.ts";
-import { WaitingRoom } from "./waiting.ts";
+import { isNotNow, type Listener, type WaitingCommand, WaitingRoom } from "./waiting.ts";
 
 /** Who asks. Stored with every entry that follows. */
 export type Caller = { readonly actor: string };
@@ -143,11 +143,13 @@ export class Plane {
   }
 
   /**
-   * Like `submit`, but where there is nothing to claim it waits until there is, until the agent dies,
-   * or until the signal aborts (then it rejects with the signal's reason).
+   * Like `submit`, but where there is nothing to claim, or another holds the lease, it waits in line
+   * until it has it, until the agent dies, or until the signal aborts (then it rejects with the signal's
+   * reason). With a key its place is kept for a while: who waits again with the same key takes it over,
+   * and if its turn came meanwhile, `look` finds no events and what was granted in the state.
    */
-  claim<Value>(
-    command: ClaimTask,
+  wait<Value>(
+    command: WaitingCommand,
     caller: Caller,
     look: (state: State, events: readonly Event[]) => Value,
     { signal }: { readonly signal: AbortSignal },
@@ -156,10 +158,11 @@ export class Plane {
     if (signal.aborted) return Promise.reject(signal.reason);
     this.#catchUp();
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<Value>>();
-    const ask = (): boolean => {
-      const decision = this.#apply(command, caller);
-      if (decision.refusal?.code === "no_task") return false;
+    const listener: Listener = (decision) => {
       signal.removeEventListener("abort", giveUp);
+      // That we shut down says nothing about the world, and waits for nothing.
+      const { refusal } = decision;
+      if (refusal?.code === "unavailable") return resolve({ refusal });
       try {
         const outcome = decision.refusal ? decision : { value: look(this.#state, decision.events) };
         resolve(this.#whenDurable(outcome));
@@ -167,25 +170,35 @@ export class Plane {
         // Whoever asked hears of it, not whoever happened to wake it.
         reject(fault);
       }
-      return true;
     };
-    const refuse = (refusal: Refusal): void => {
-      signal.removeEventListener("abort", giveUp);
-      resolve({ refusal });
-    };
-    const waiting = { command, ask, refuse };
     const giveUp = (): void => {
-      this.#waitingRoom.delete(waiting);
+      if (place) this.#waitingRoom.leave(place, listener, this.#clockMs());
       reject(signal.reason);
     };
-    if (ask()) return promise;
+    let place = this.#waitingRoom.find(command);
+    if (!place) {
+      const ask = (): Decision<Event> => this.#apply(command, caller);
+      const decision = ask();
+      if (!isNotNow(decision.refusal)) {
+        listener(decision);
+        return promise;
+      }
+      place = { command, ask, listeners: new Set(), refusal: decision.refusal };
+    }
     if (this.#waitingRoom.size >= limits.waitingMax) {
-      const message = `${limits.waitingMax} claims are waiting already`;
+      const message = `${limits.waitingMax} calls are waiting already`;
       return Promise.resolve({ refusal: { code: "limit_reached", message } });
     }
-    this.#waitingRoom.add(waiting);
+    this.#waitingRoom.join(place, listener);
     signal.addEventListener("abort", giveUp);
     return promise;
+  }
+
+  /** Gives up, at once, the place in line that is kept under a key. What was granted already stays. */
+  withdraw({ agentId, key }: { readonly agentId: AgentId; readonly key: string }): void {
+    if (this.#isClosed) return;
+    this.#catchUp();
+    this.#waitingRoom.withdraw(agentId, key);
   }
 
   /** What `look` sees now, when everything it may have seen is durable. */
@@ -245,9 +258,10 @@ export class Plane {
 
   /** Brings time up to date, and ends what is overdue, one thing at a time: each sees the last one's end. */
   #catchUp(): void {
-    const nowMs = this.#options.clock.nowMs() + this.#aheadMs;
+    const nowMs = this.#clockMs();
     const wasSuspended = nowMs - this.#nowMs > limits.lateMsMax;
-    this.#nowMs = Math.max(this.#nowMs, nowMs);
+    this.#nowMs = nowMs;
+    this.#waitingRoom.expire(nowMs);
     if (wasSuspended) this.#apply({ type: "plane.resume" }, system);
     const ended: Event[] = [];
     for (;;) {
@@ -259,6 +273,10 @@ export class Plane {
     }
     // Only now: whoever waits is decided on a state in which nothing is overdue.
     this.#stirWaiting(ended);
+  }
+
+  #clockMs(): number {
+    return Math.max(this.#nowMs, this.#options.clock.nowMs() + this.#aheadMs);
   }
 
   #apply(command: Command, caller: Caller): Decision<Event> {
@@ -291,7 +309,7 @@ export class Plane {
 
   #stirWaiting(events: readonly Event[]): void {
     if (this.#waitingRoom.size === 0) return;
-    for (const event of events) this.#waitingRoom.hear(this.#state, event);
+    this.#waitingRoom.hear(this.#state, events);
   }
 
   #whenDurable<Value>(value: Value): Promise<Value> {

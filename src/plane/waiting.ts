@@ -1,37 +1,181 @@
-/** Commands that were told "nothing for you now" and wait, in the order in which they came. */
-import { type ClaimTask, type Event, mayAnswer, type Refusal, type State } from "../core/index.ts";
+/**
+ * Commands that were told "not now" and wait in line, fairly: claims in the order in which they came,
+ * acquires in the order in which they came for the same task. A place in line outlives who stands in it
+ * if it has a key: whoever comes back in time, with the same key, finds it again.
+ */
+import {
+  type AcquireLease,
+  type AgentId,
+  type ClaimTask,
+  type Decision,
+  type Event,
+  type Refusal,
+  type State,
+  stirOf,
+  type TaskId,
+} from "../core/index.ts";
+import { limits } from "./limits.ts";
 
-export type Waiting = {
-  readonly command: ClaimTask;
-  /** Asks again; false if there is still nothing. */
-  readonly ask: () => boolean;
-  readonly refuse: (refusal: Refusal) => void;
+export type WaitingCommand = ClaimTask | AcquireLease;
+
+/** Told once, what was decided. */
+export type Listener = (decision: Decision<Event>) => void;
+
+/** A place in line. Several may listen: who asks again may come before we notice that it had left. */
+export type Place = {
+  readonly command: WaitingCommand;
+  /** Carries out the command now. */
+  readonly ask: () => Decision<Event>;
+  readonly listeners: Set<Listener>;
+  /** What was in the way when it was last asked. */
+  refusal: Refusal;
 };
 
 export class WaitingRoom {
-  readonly #waiting = new Set<Waiting>();
+  readonly #claims = new Set<Place>();
+  readonly #byTask = new Map<TaskId, Set<Place>>();
+  readonly #byAgent = new Map<AgentId, Set<Place>>();
+  readonly #byKey = new Map<string, Place>();
+  /** Places to which nobody listens, by the time when the last one left, which is their order. */
+  readonly #left = new Map<Place, number>();
+  #listeners = 0;
 
+  /** How many listen, and how many places are kept for who has left. */
   get size(): number {
-    return this.#waiting.size;
+    return this.#listeners + this.#left.size;
   }
 
-  add(waiting: Waiting): void {
-    this.#waiting.add(waiting);
+  /** The place that was taken before under the same key. */
+  find(command: WaitingCommand): Place | undefined {
+    return command.key === undefined ? undefined : this.#byKey.get(nameOf(command, command.key));
   }
 
-  delete(waiting: Waiting): void {
-    this.#waiting.delete(waiting);
+  /** A place at the end of the line, or one that was found, and someone who listens. */
+  join(place: Place, listener: Listener): void {
+    place.listeners.add(listener);
+    this.#listeners += 1;
+    this.#left.delete(place);
+    const { command } = place;
+    if (command.key !== undefined) this.#byKey.set(nameOf(command, command.key), place);
+    fileUnder(this.#byAgent, command.agentId, place);
+    if (command.type === "task.claim") this.#claims.add(place);
+    else fileUnder(this.#byTask, command.taskId, place);
   }
 
-  /** An event may be what someone waits for. The one who has waited longest is asked first. */
-  hear(state: State, event: Event): void {
-    for (const waiting of this.#waiting) {
-      if (mayAnswer(state, event, waiting.command) && waiting.ask()) this.#waiting.delete(waiting);
+  /** Someone no longer listens. Without a key nobody could come back. */
+  leave(place: Place, listener: Listener, nowMs: number): void {
+    if (!place.listeners.delete(listener)) return;
+    this.#listeners -= 1;
+    if (place.listeners.size > 0) return;
+    if (place.command.key === undefined) this.#forget(place);
+    else this.#left.set(place, nowMs);
+  }
+
+  /** Gives up the places that were left too long ago. */
+  expire(nowMs: number): void {
+    for (const [place, leftAtMs] of this.#left) {
+      if (leftAtMs + limits.placeKeptMs > nowMs) return;
+      this.#forget(place);
+    }
+  }
+
+  /** Gives up the places of an agent under a key; whoever still listens is told what was in the way. */
+  withdraw(agentId: AgentId, key: string): void {
+    for (const place of this.#byAgent.get(agentId) ?? []) {
+      const { command, refusal } = place;
+      if (command.key === key) this.#answer(place, { refusal });
+    }
+  }
+
+  /** Events may be what someone waits for. The one who has waited longest is asked first. */
+  hear(state: State, events: readonly Event[]): void {
+    let mayClaim = false;
+    for (const event of events) {
+      const stir = stirOf(event);
+      switch (stir?.of) {
+        case "tasks":
+          mayClaim = true;
+          break;
+        case "lease":
+          this.#passOn(stir.taskId);
+          break;
+        case "recovered":
+          for (const place of this.#byAgent.get(stir.agentId) ?? []) {
+            if (place.command.type === "task.claim") this.#ask(place);
+          }
+          break;
+        case "dead":
+          for (const place of this.#byAgent.get(stir.agentId) ?? []) this.#ask(place);
+          break;
+        case undefined:
+          break;
+      }
+    }
+    if (!mayClaim) return;
+    for (const place of this.#claims) {
+      if (state.tasks.queues.size === 0) return;
+      this.#ask(place);
     }
   }
 
   close(refusal: Refusal): void {
-    for (const waiting of this.#waiting) waiting.refuse(refusal);
-    this.#waiting.clear();
+    for (const places of this.#byAgent.values()) {
+      for (const place of places) this.#answer(place, { refusal });
+    }
   }
+
+  /** To the first in line who can have it. */
+  #passOn(taskId: TaskId): void {
+    for (const place of this.#byTask.get(taskId) ?? []) {
+      const { refusal } = this.#ask(place);
+      // Who cannot have it at all does not keep the others waiting.
+      if (!refusal || isNotNow(refusal)) return;
+    }
+  }
+
+  #ask(place: Place): Decision<Event> {
+    const decision = place.ask();
+    if (isNotNow(decision.refusal)) place.refusal = decision.refusal;
+    else this.#answer(place, decision);
+    return decision;
+  }
+
+  #answer(place: Place, decision: Decision<Event>): void {
+    this.#forget(place);
+    for (const listener of place.listeners) listener(decision);
+    this.#listeners -= place.listeners.size;
+    place.listeners.clear();
+  }
+
+  #forget(place: Place): void {
+    const { command } = place;
+    this.#left.delete(place);
+    if (command.key !== undefined) this.#byKey.delete(nameOf(command, command.key));
+    unfile(this.#byAgent, command.agentId, place);
+    if (command.type === "task.claim") this.#claims.delete(place);
+    else unfile(this.#byTask, command.taskId, place);
+  }
+}
+
+/** Whether to wait is better than to be told. */
+export function isNotNow(refusal: Refusal | undefined): refusal is Refusal {
+  return refusal?.code === "no_task" || refusal?.code === "lease_held";
+}
+
+/** The same agent, the same thing and the same key make the same place. */
+function nameOf(command: WaitingCommand, key: string): string {
+  const what = command.type === "task.claim" ? (command.types ?? []) : command.taskId;
+  return JSON.stringify([command.type, command.agentId, key, what]);
+}
+
+function fileUnder<Key>(places: Map<Key, Set<Place>>, key: Key, place: Place): void {
+  const known = places.get(key);
+  if (known) known.add(place);
+  else places.set(key, new Set([place]));
+}
+
+function unfile<Key>(places: Map<Key, Set<Place>>, key: Key, place: Place): void {
+  const known = places.get(key);
+  known?.delete(place);
+  if (known?.size === 0) places.delete(key);
 }

@@ -32,8 +32,18 @@ export function deregister(name: string): Of<"agent.deregister"> {
   return { type: "agent.deregister", agentId: agentId(name) };
 }
 
-export function acquire(task: string, name: string, ttlMs = 60_000): Of<"lease.acquire"> {
-  return { type: "lease.acquire", taskId: taskId(task), agentId: agentId(name), ttlMs };
+export function acquire(
+  task: string,
+  name: string,
+  ttlMs = 60_000,
+  key?: string,
+): Of<"lease.acquire"> {
+  const named = {
+    taskId: taskId(task),
+    agentId: agentId(name),
+    ...(key === undefined ? {} : { key }),
+  };
+  return { type: "lease.acquire", ...named, ttlMs };
 }
 
 export function renew(
@@ -75,34 +85,62 @@ export function deletePolicy(id: string): Of<"policy.delete"> {
 
 export function createTask(
   task: string,
-  {
-    input = "",
-    requiredTools = [],
-    maxRetries = 0,
-    claimMs = 60_000,
-  }: {
-    readonly input?: string;
-    readonly requiredTools?: readonly string[];
-    readonly maxRetries?: number;
-    readonly claimMs?: number;
-  } = {},
+  options: Partial<Omit<Of<"task.create">, "type" | "taskId">> = {},
 ): Of<"task.create"> {
-  const asked = { input, requiredTools, maxRetries, claimMs };
-  return { type: "task.create", taskId: taskId(task), taskType: "work", ...asked };
+  const defaults = { input: "", requiredTools: [], maxRetries: 0, claimMs: 60_000 };
+  return {
+    type: "task.create",
+    taskId: taskId(task),
+    taskType: "work",
+    ...defaults,
+    ...options,
+  };
 }
 
-export function claim(name: string): ClaimTask {
-  return { type: "task.claim", agentId: agentId(name) };
+export function claim(
+  name: string,
+  options: { readonly types?: readonly string[]; readonly key?: string } = {},
+): ClaimTask {
+  return { type: "task.claim", agentId: agentId(name), ...options };
 }
 
 export function unclaim(task: string, name: string): Of<"task.unclaim"> {
   return { type: "task.unclaim", taskId: taskId(task), agentId: agentId(name) };
 }
 
-export function complete(task: string, name: string, output = ""): Of<"task.complete"> {
-  return { type: "task.complete", taskId: taskId(task), agentId: agentId(name), output };
+/** Which claim, where it matters. */
+type Under = { readonly claimToken?: number };
+
+export function extend(
+  task: string,
+  name: string,
+  options: Under & { readonly claimMs?: number } = {},
+): Of<"task.extend"> {
+  return { type: "task.extend", taskId: taskId(task), agentId: agentId(name), ...options };
 }
 
-export function fail(task: string, name: string, reason = ""): Of<"task.fail"> {
-  return { type: "task.fail", taskId: taskId(task), agentId: agentId(name), reason };
+export function complete(
+  task: string,
+  name: string,
+  output = "",
+  under: Under = {},
+): Of<"task.complete"> {
+  return { type: "task.complete", taskId: taskId(task), agentId: agentId(name), output, ...under };
+}
+
+export function fail(
+  task: string,
+  name: string,
+  reason = "",
+  options: Under & { readonly retryAfterMs?: number } = {},
+): Of<"task.fail"> {
+  return { type: "task.fail", taskId: taskId(task), agentId: agentId(name), reason, ...options };
+}
+
+export function cancel(task: string): Of<"task.cancel"> {
+  return { type: "task.cancel", taskId: taskId(task) };
+}
+
+export function requeue(task: string): Of<"task.requeue"> {
+  return { type: "task.requeue", taskId: taskId(task) };
 }

@@ -31,7 +31,10 @@ export const rooms: Readonly<Record<string, Room>> = {
       "node:timers/promises",
     ],
   },
-  plane: { rooms: ["core", "log"], packages: ["node:assert/strict", "node:timers/promises"] },
+  plane: {
+    rooms: ["core", "log"],
+    packages: ["node:assert/strict", "node:crypto", "node:timers/promises"],
+  },
   views: { rooms: ["core"], packages: ["node:assert/strict"] },
   wire: { rooms: [], packages: ["@bufbuild/protobuf*", "zod"] },
   transport: { rooms: [], packages: ["node:*"] },

@@ -133,7 +133,7 @@ export class World {
   async claim(name: string): Promise<readonly string[]> {
     const { signal } = new AbortController();
     let answer: string | undefined;
-    const claiming = this.#plane.plane.claim(say.claim(name), test, () => {}, { signal });
+    const claiming = this.#plane.plane.wait(say.claim(name), test, () => {}, { signal });
     const answered = claiming.then(({ refusal }) => {
       answer = refusal ? `refused ${refusal.code}` : "";
       return answer;
@@ -239,9 +239,12 @@ function print(event: Event): string {
       return `${event.type} ${event.policy.id}`;
     case "task.created":
     case "task.completed":
+    case "task.ready":
     case "task.claimed":
+    case "task.extended":
     case "task.failed":
     case "task.requeued":
+    case "task.cancelled":
     case "task.dead": {
       const { id, retryCount, failureReason } = event.task;
       const claimant = "claimant" in event.task ? ` ${event.task.claimant}` : "";

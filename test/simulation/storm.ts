@@ -467,7 +467,7 @@ export class Storm {
       this.#judgeFairness(state, waiting, events);
       this.#leave(waiting);
     };
-    const answer = life.plane.claim(command, { actor: "client" }, look, { signal });
+    const answer = life.plane.wait(command, { actor: "client" }, look, { signal });
     sight.sequence ||= life.plane.lastSequence;
     this.#tell(`${id} claims (${expected ?? "accepted"})`);
     if (expected === "no_task") this.#waiting.push(waiting);
@@ -613,7 +613,8 @@ export class Storm {
     const { plane, state, clock } = this.#life;
     plane.tick();
     for (const { agentId } of this.#waiting) {
-      assert.equal(fitting(state, agentId), 0, `${agentId} waits, though there is a task for it`);
+      const claiming = say.claim(agentId);
+      assert.equal(fitting(state, claiming), 0, `${agentId} waits, though there is a task for it`);
     }
     const nowMs = clock.nowMs();
     for (const { expiresAtMs, taskId, holder } of state.leases.held.values()) {

@@ -49,27 +49,27 @@ export function encodePolicy({ id, subject, action, resource, effect }: Policy):
   return { id, subject, action, resource, effect: number };
 }
 
+/** AgentKeeper has no word for a task that waits for its time, nor for one that was called off. */
 const taskStatusOf = {
+  delayed: wire.TaskStatus.PENDING,
   pending: wire.TaskStatus.PENDING,
   claimed: wire.TaskStatus.CLAIMED,
   completed: wire.TaskStatus.COMPLETED,
   dead: wire.TaskStatus.DEAD,
+  cancelled: wire.TaskStatus.DEAD,
 } as const;
 
 /** FAILED is never entered: a failed attempt leads to PENDING or DEAD. */
-export const taskStates: ReadonlyMap<wire.TaskStatus, Task["state"]> = new Map([
-  [wire.TaskStatus.PENDING, "pending"],
-  [wire.TaskStatus.CLAIMED, "claimed"],
-  [wire.TaskStatus.COMPLETED, "completed"],
-  [wire.TaskStatus.DEAD, "dead"],
-]);
+export function hasStatus(task: Task, status: wire.TaskStatus): boolean {
+  return taskStatusOf[task.state] === status;
+}
 
 /** `input` and `output` are base64, as the core keeps them. */
 export function encodeTask(
   task: Task,
   { input = "", output = "" }: { input?: string | undefined; output?: string | undefined } = {},
 ): wire.Task {
-  const claim = task.state === "pending" ? undefined : task;
+  const claim = "claimant" in task ? task : undefined;
   return {
     id: task.id,
     type: task.type,
@@ -131,10 +131,13 @@ function payloadOf(event: Event): wire.Event["payload"] {
     case "policy.deleted":
       return any("Policy", wire.Policy.encode(encodePolicy(event.policy)).finish());
     case "task.created":
+    case "task.ready":
     case "task.claimed":
+    case "task.extended":
     case "task.completed":
     case "task.failed":
     case "task.requeued":
+    case "task.cancelled":
     case "task.dead":
       return any("Task", wire.Task.encode(encodeTask(event.task)).finish());
     case "agent.forgotten":

@@ -16,6 +16,10 @@ export const grpcStatus: Readonly<Record<DoorCode, StatusName>> = {
   task_not_found: "NOT_FOUND",
   task_not_claimed: "FAILED_PRECONDITION",
   task_claimed_by_another: "PERMISSION_DENIED",
+  claim_lost: "FAILED_PRECONDITION",
+  task_ended: "FAILED_PRECONDITION",
+  task_not_dead: "FAILED_PRECONDITION",
+  key_reused: "ALREADY_EXISTS",
   // A claim waits instead; this is the answer to who does not want to.
   no_task: "NOT_FOUND",
   limit_reached: "RESOURCE_EXHAUSTED",

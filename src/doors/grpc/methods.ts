@@ -29,7 +29,7 @@ import {
   encodeLease,
   encodePolicy,
   encodeTask,
-  taskStates,
+  hasStatus,
 } from "./encode.ts";
 import { limits } from "./limits.ts";
 import { type Answer, type StreamEnd, serverStream, unary } from "./method.ts";
@@ -251,8 +251,7 @@ function taskMethods(plane: Plane, taskLimits: decode.TaskLimits): Method<Connec
       fullName,
       methods.listTasks,
       async ({ status }) => {
-        const state = taskStates.get(status);
-        const wanted = (task: Task): boolean => status === 0 || task.state === state;
+        const wanted = (task: Task): boolean => status === 0 || hasStatus(task, status);
         return plane.read(({ tasks }) => {
           const fitting = gather(tasks.byId.values().filter(wanted), ({ id }) => {
             const input = tasks.inputs.get(id)?.length ?? 0;
@@ -298,7 +297,7 @@ async function claim(
   };
   let outcome: Outcome<Claimed>;
   try {
-    outcome = await plane.claim({ type: "task.claim", agentId }, caller, look, { signal });
+    outcome = await plane.wait({ type: "task.claim", agentId }, caller, look, { signal });
   } catch (reason) {
     if (signal.aborted) return gone;
     throw reason;

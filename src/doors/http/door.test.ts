@@ -350,7 +350,7 @@ test("the overview counts everything and shows what matters first", async (t) =>
     leases: 2,
     groups: 1,
     policies: 1,
-    tasks: { pending: 0, claimed: 1, completed: 1, dead: 1 },
+    tasks: { pending: 0, delayed: 0, claimed: 1, completed: 1, cancelled: 0, dead: 1 },
     watchers: 0,
   });
   const names = shown.agents.rows.map(({ name, liveness }) => `${name} ${liveness}`);

@@ -69,7 +69,7 @@ export type Overview = About & {
   readonly elections: Rows<ElectionRow>;
   /** Newest first. */
   readonly policies: Rows<Policy>;
-  /** Dead, claimed, pending, completed; each newest first. */
+  /** Dead, claimed, pending, delayed, completed, cancelled; each newest first. */
   readonly tasks: Rows<Task>;
 };
 
@@ -94,7 +94,9 @@ export function encodeOverview(
     dead: new Newest<Task>(),
     claimed: new Newest<Task>(),
     pending: new Newest<Task>(),
+    delayed: new Newest<Task>(),
     completed: new Newest<Task>(),
+    cancelled: new Newest<Task>(),
   };
   for (const task of tasks.byId.values()) work[task.state].add(task);
 
@@ -113,8 +115,10 @@ export function encodeOverview(
       policies: entitlements.policies.size,
       tasks: {
         pending: work.pending.count,
+        delayed: work.delayed.count,
         claimed: work.claimed.count,
         completed: work.completed.count,
+        cancelled: work.cancelled.count,
         dead: work.dead.count,
       },
       watchers: parts.watchers,
