@@ -3,7 +3,14 @@
  * opposite order: doors first, so that everyone is answered, then the plane, then the log.
  */
 import { type GrpcDoorOptions, methodPaths, openGrpcDoor } from "./doors/grpc/index.ts";
-import { type HttpDoor, type HttpDoorOptions, Metrics, openHttpDoor } from "./doors/http/index.ts";
+import {
+  Credentials,
+  type HttpDoor,
+  type HttpDoorOptions,
+  Metrics,
+  openHttpDoor,
+  Timeline,
+} from "./doors/http/index.ts";
 import { type Log, MemoryLog, SqliteLog } from "./log/index.ts";
 import { keepTime, Plane, SteadyClock } from "./plane/index.ts";
 import { clearSocket, ListenError, type Place, printPlace, socketIn } from "./transport/index.ts";
@@ -22,6 +29,8 @@ export type ServeOptions = {
   readonly isHttpOptional: boolean;
   /** Whether browsers may reach the HTTP door under any name, not only those of this machine. */
   readonly isAnyHostAllowed: boolean;
+  /** What a caller must know to change something over HTTP. */
+  readonly token: string;
   readonly warn: (message: string, cause?: unknown) => void;
   /** The log cannot be written, or we were wrong: the process must stop. */
   readonly onFault: (fault: unknown) => void;
@@ -31,6 +40,10 @@ export interface Daemon extends AsyncDisposable {
   readonly plane: Plane;
   readonly grpc: readonly Place[];
   readonly http: readonly Place[];
+  /** The path of a link that lets one browser act; good until it is used. */
+  makeLink(): string;
+  /** The HTTP door, for requests of this process. */
+  fetch(request: Request): Promise<Response>;
   /** Whether the log had no entries yet. */
   readonly isNew: boolean;
 }
@@ -46,12 +59,17 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
   const clock = new SteadyClock();
   const find = new FindView();
   const metrics = new Metrics({ methods: methodPaths });
+  const timeline = new Timeline();
+  const credentials = new Credentials(options.token);
   const plane = opened.use(
     await Plane.open({
       log,
       clock,
       views: [find],
-      onCommit: (commit) => metrics.observeCommit(commit),
+      onCommit: (commit) => {
+        metrics.observeCommit(commit);
+        timeline.observeCommit(commit);
+      },
       onSnapshotFailure: (cause) => warn("a snapshot could not be written", cause),
       onFault,
     }),
@@ -75,29 +93,43 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       onFault: (fault, path) => warn(`${path} failed`, fault),
     }),
   );
-  const [grpcPlace] = grpc.places;
   let isClosing = false;
+  let httpPlaces: readonly Place[] = [];
+  const startedAtMs = await plane.read((_, nowMs) => nowMs);
   const http = await openHttp(options, plane, {
-    about: {
+    about: () => ({
       version: options.version,
       planeId: log.id,
-      startedAtMs: await plane.read((_, nowMs) => nowMs),
+      startedAtMs,
       pid: process.pid,
       isKept: log.isKept,
-      ...(grpcPlace ? { grpcAddress: printPlace(grpcPlace) } : {}),
+      ...addressOf("grpcAddress", grpc.places),
+      ...addressOf("httpAddress", httpPlaces),
       ...(dataDirectory === undefined ? {} : { dataDirectory }),
-    },
+    }),
     metrics,
+    timeline,
+    credentials,
+    find: async (question) => {
+      const ids = await plane.read(() => find.search(question));
+      const hits = ids.map((agentId) => ({ agentId, score: 0, matched: [] }));
+      return { hits, ranking: "table" };
+    },
+    ranking: () => ({ ranking: "table" }),
+    retained: () => ({ oldestSequence: plane.oldestSequence, oldestAtMs: 0, bytes: 0 }),
     isReady: () => !isClosing,
     hosts: options.isAnyHostAllowed ? "any" : options.http.flatMap(hostOf),
     onFault: (fault, path) => warn(`${path} failed`, fault),
   });
+  httpPlaces = http.flatMap((door) => door.places);
   const closing = opened.move();
   return {
     plane,
     grpc: grpc.places,
-    http: http.flatMap((door) => door.places),
+    http: httpPlaces,
     isNew,
+    makeLink: () => `/#key=${credentials.makeLink(Date.now(), Number.POSITIVE_INFINITY)}`,
+    fetch: (request) => http[0].fetch(request),
     [Symbol.asyncDispose]: async () => {
       isClosing = true;
       // Both at once: nobody waits for the other door's callers.
@@ -106,6 +138,15 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       await closing.disposeAsync();
     },
   };
+}
+
+/** Where to connect, if it can be said in one word. */
+function addressOf<Name extends string>(
+  name: Name,
+  places: readonly Place[],
+): { readonly [Key in Name]?: string } {
+  const place = places.find((place) => "host" in place);
+  return place ? ({ [name]: printPlace(place) } as { [Key in Name]?: string }) : {};
 }
 
 /** As it stands in a URL. */
@@ -122,24 +163,21 @@ async function openHttp(
   { http: places, isHttpOptional, dataDirectory, warn }: ServeOptions,
   plane: Plane,
   parts: Omit<HttpDoorOptions, "places">,
-): Promise<readonly HttpDoor[]> {
-  const doors: HttpDoor[] = [];
-  if (places.length > 0) {
-    try {
-      doors.push(await openHttpDoor(plane, { ...parts, places }));
-    } catch (error) {
-      if (!(error instanceof ListenError) || !isHttpOptional) throw error;
-      warn(`${error.message}: going on without dashboard and metrics`);
-    }
+): Promise<readonly [HttpDoor, ...HttpDoor[]]> {
+  const open = (where: readonly Place[]): Promise<HttpDoor> =>
+    openHttpDoor(plane, { ...parts, places: where });
+  const first = await open(places).catch((error: unknown) => {
+    if (!(error instanceof ListenError) || !isHttpOptional) throw error;
+    warn(`${error.message}: going on without dashboard and metrics`);
+    return open([]);
+  });
+  if (dataDirectory === undefined) return [first];
+  const path = socketIn(dataDirectory);
+  try {
+    clearSocket(path);
+    return [first, await open([{ path }])];
+  } catch (error) {
+    warn(`no socket at ${path}: ask for the status with --http`, error);
+    return [first];
   }
-  if (dataDirectory !== undefined) {
-    const path = socketIn(dataDirectory);
-    try {
-      clearSocket(path);
-      doors.push(await openHttpDoor(plane, { ...parts, places: [{ path }] }));
-    } catch (error) {
-      warn(`no socket at ${path}: ask for the status with --http`, error);
-    }
-  }
-  return doors;
 }

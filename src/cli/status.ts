@@ -1,5 +1,5 @@
 /** `tipstaff status`: is it running, since when, what is in it. */
-import type { Overview } from "../doors/http/index.ts";
+import type { Overview } from "../wire/api/index.ts";
 import { askDaemon } from "./daemon.ts";
 import { exits } from "./exits.ts";
 import { printPath } from "./paths.ts";
@@ -41,7 +41,7 @@ function printForPeople(overview: Overview): string {
   const rows = [
     ["agents", `${agents.alive} alive · ${agents.unreachable} unreachable · ${agents.dead} dead`],
     ["leases", `${counts.leases} held`],
-    ["elections", `${counts.groups} groups`],
+    ["elections", `${counts.elections} groups`],
     ["policies", `${counts.policies}`],
     [
       "tasks",

@@ -92,6 +92,7 @@ export const commands: readonly CommandRow[] = [
       ...taskFlags,
       insecure,
       logFormat,
+      { name: "json", help: "when it serves, say where in one line of JSON" },
     ],
     exits: startExits,
     run: async (values) => (await import("./up.ts")).up(values),

@@ -1,4 +1,5 @@
 /** `tipstaff up` and `agentkeeper`: the daemon in this process, until it is told to stop. */
+import { randomBytes } from "node:crypto";
 import { LogError } from "../log/index.ts";
 import { type Daemon, type ServeOptions, serve } from "../serve.ts";
 import { ListenError, type Place, printPlace } from "../transport/index.ts";
@@ -7,6 +8,7 @@ import { exits } from "./exits.ts";
 import { makeLogger } from "./logger.ts";
 import { dataDirectoryFrom, printPath } from "./paths.ts";
 import { defaults, type Values } from "./table.ts";
+import { ensureToken, tokenPath } from "./token.ts";
 import { version } from "./version.ts";
 
 export async function up(values: Values): Promise<number> {
@@ -19,6 +21,8 @@ export async function up(values: Values): Promise<number> {
     http: textOf(values["http"]),
     httpDefault: defaults.http,
     dataDirectory: isMemory ? undefined : dataDirectoryFrom(values),
+    tokenDirectory: dataDirectoryFrom(values),
+    isJson: values["json"] === true,
     isInsecure: values["insecure"] === true,
     logFormat: values["log-format"],
     taskInputMax: textOf(values["task-input-max"]),
@@ -33,6 +37,8 @@ export async function agentkeeper(values: Values): Promise<number> {
     http: textOf(values["metrics-addr"]),
     httpDefault: defaults.agentkeeperHttp,
     dataDirectory: values["data-dir"] ? dataDirectoryFrom(values) : undefined,
+    tokenDirectory: dataDirectoryFrom(values),
+    isJson: false,
     isInsecure: values["insecure"] === true,
     logFormat: values["log-format"],
     taskInputMax: textOf(values["task-input-max"]),
@@ -46,6 +52,10 @@ type Wishes = {
   readonly http: string | undefined;
   readonly httpDefault: string;
   readonly dataDirectory: string | undefined;
+  /** Where the local token is: also a daemon that keeps nothing has one. */
+  readonly tokenDirectory: string;
+  /** Say in one line of JSON where it serves, for programs. */
+  readonly isJson: boolean;
   readonly isInsecure: boolean;
   readonly logFormat: Values[string];
   readonly taskInputMax: string | undefined;
@@ -68,8 +78,11 @@ async function run(wishes: Wishes): Promise<number> {
   if (http.refusal !== undefined) return mistake(http.refusal);
 
   const logger = makeLogger(logFormat);
+  // What agents hand in is for this user alone, whatever the directory's own mode is.
+  process.umask(0o077);
   const options: ServeOptions = {
     version,
+    token: tokenIn(wishes.tokenDirectory, (message) => logger.warn(message)),
     grpc: grpc.places,
     taskLimits: { inputBytesMax, outputBytesMax },
     http: http.places,
@@ -83,8 +96,6 @@ async function run(wishes: Wishes): Promise<number> {
     },
     ...(dataDirectory === undefined ? {} : { dataDirectory }),
   };
-  // What agents hand in is for this user alone, whatever the directory's own mode is.
-  process.umask(0o077);
   const stopping = stopSignal();
   let isServing = false;
   // Nobody was answered yet, and the log can be left at any moment.
@@ -101,7 +112,9 @@ async function run(wishes: Wishes): Promise<number> {
     return exits.no;
   }
   const isNarrowed = grpc.isNarrowed || http.isNarrowed;
-  if (logFormat === "text") {
+  if (wishes.isJson) {
+    process.stdout.write(`${JSON.stringify(ready(daemon, wishes))}\n`);
+  } else if (logFormat === "text") {
     process.stdout.write(banner(daemon, wishes, { isNarrowed }));
   } else {
     if (isNarrowed) logger.warn("only this machine can connect; --insecure would let others in");
@@ -112,6 +125,31 @@ async function run(wishes: Wishes): Promise<number> {
   logger.info(`${signal}: stopping`);
   await daemon[Symbol.asyncDispose]();
   return exits.ok;
+}
+
+/** Where none can be kept nobody can write over HTTP; that is no reason not to serve. */
+function tokenIn(directory: string, warn: (message: string) => void): string {
+  try {
+    return ensureToken(directory);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    warn(`no token can be kept in ${printPath(directory)}, so HTTP is read-only: ${why}`);
+    return randomBytes(32).toString("base64url");
+  }
+}
+
+/** Where programs find it. */
+function ready(
+  { http, grpc }: Daemon,
+  { tokenDirectory }: Wishes,
+): Readonly<Record<string, string>> {
+  const place = http.find((place) => "host" in place);
+  const [grpcPlace] = grpc;
+  return {
+    ...(place ? { http: `http://${printPlace(place)}` } : {}),
+    ...(grpcPlace ? { grpc: printPlace(grpcPlace) } : {}),
+    tokenFile: tokenPath(tokenDirectory),
+  };
 }
 
 /** Both must fit into one reply that the Python client accepts. */
@@ -159,7 +197,7 @@ function banner(
       : "only this machine can connect";
   const httpPlace = daemon.http.find((place) => "host" in place);
   const dashboard = httpPlace
-    ? `http://${forPeople(httpPlace)}`
+    ? `http://${forPeople(httpPlace)}${daemon.makeLink()}`
     : "off; --http <address> turns it on";
   return [
     `tipstaff ${version} · node ${process.versions.node} · ${data}${age}`,

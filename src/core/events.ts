@@ -55,6 +55,7 @@ export const topics: Readonly<Record<EventType, string>> = {
   "agent.recovered": "ext.agent.recovered",
   "policy.changed": "ext.policy.changed",
   "policy.deleted": "ext.policy.deleted",
+  "agent.active": "",
   "agent.forgotten": "",
   "task.forgotten": "",
   "election.joined": "",

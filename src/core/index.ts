@@ -42,6 +42,7 @@ export {
   stirOf,
 } from "./machine.ts";
 export {
+  type Activity,
   type Agent,
   type Capability,
   type Card,

@@ -186,6 +186,7 @@ export function evolve(state: OwnState, event: Event): void {
     case "agent.unreachable":
     case "agent.recovered":
     case "agent.died":
+    case "agent.active":
     case "agent.forgotten":
       registry.evolve(state.registry, event);
       return;
@@ -221,7 +222,10 @@ export function evolve(state: OwnState, event: Event): void {
 
 /** The soft half of an accepted command: a heartbeat is remembered, but is no event. */
 export function note(state: OwnState, command: Command, nowMs: number): void {
-  if (command.type === "agent.heartbeat") state.registry.heartbeats.set(command.agentId, nowMs);
+  if (command.type !== "agent.heartbeat") return;
+  const { heartbeats, reports } = state.registry;
+  heartbeats.set(command.agentId, nowMs);
+  if (command.activity) reports.set(command.agentId, nowMs);
 }
 
 /** The earliest time at which something may be overdue. */

@@ -36,8 +36,21 @@ export type Agent = {
   | { readonly liveness: "dead"; readonly diedAtMs: number }
 );
 
+/** What an agent says it is doing; `waiting` is for a person. */
+export type ActivityState = "thinking" | "reading" | "writing" | "waiting" | "idle";
+export type Activity = {
+  readonly state: ActivityState;
+  /** In its own words. */
+  readonly note: string;
+  readonly sinceMs: number;
+};
+
 export type Registry = {
   readonly agents: ReadonlyMap<AgentId, Agent>;
+  /** Of those that said so and live. */
+  readonly activities: ReadonlyMap<AgentId, Activity>;
+  /** When each said so last: as soft as heartbeats, and not kept. */
+  readonly reports: ReadonlyMap<AgentId, number>;
   /** In the order of their deaths. */
   readonly dead: ReadonlySet<AgentId>;
   readonly counts: Readonly<Record<Liveness, number>>;
@@ -50,6 +63,8 @@ export type Registry = {
 
 export type OwnRegistry = {
   readonly agents: Map<AgentId, Agent>;
+  readonly activities: Map<AgentId, Activity>;
+  readonly reports: Map<AgentId, number>;
   readonly dead: Set<AgentId>;
   readonly counts: Record<Liveness, number>;
   readonly heartbeats: Map<AgentId, number>;
@@ -64,7 +79,12 @@ export type RegisterAgent = {
   readonly card: Card;
   readonly ttlMs: number;
 };
-export type Heartbeat = { readonly type: "agent.heartbeat"; readonly agentId: AgentId };
+export type Heartbeat = {
+  readonly type: "agent.heartbeat";
+  readonly agentId: AgentId;
+  /** Absent: it does as it did. */
+  readonly activity?: Pick<Activity, "state" | "note">;
+};
 
 /** Each carries the whole agent: what was published then can be read again years later. */
 export type RegistryEvent =
@@ -73,11 +93,14 @@ export type RegistryEvent =
       readonly agent: Agent;
       readonly lastHeartbeatAtMs: number;
     }
+  | { readonly type: "agent.active"; readonly agentId: AgentId; readonly activity: Activity }
   | { readonly type: "agent.forgotten"; readonly agentId: AgentId };
 
 export function emptyRegistry(): OwnRegistry {
   return {
     agents: new Map(),
+    activities: new Map(),
+    reports: new Map(),
     dead: new Set(),
     counts: { alive: 0, unreachable: 0, dead: 0 },
     heartbeats: new Map(),
@@ -105,11 +128,27 @@ export function decide(
     case "agent.heartbeat": {
       const living = requireLiving(registry, command.agentId);
       if (living.refusal) return living;
-      if (living.agent.liveness === "alive") return accept();
+      const active = report(registry, command, nowMs);
+      if (living.agent.liveness === "alive") return accept(...active);
       const agent: Agent = { ...withoutLiveness(living.agent), liveness: "alive" };
-      return accept({ type: "agent.recovered", agent, lastHeartbeatAtMs: nowMs });
+      const recovered = { type: "agent.recovered", agent, lastHeartbeatAtMs: nowMs } as const;
+      return accept<RegistryEvent>(recovered, ...active);
     }
   }
+}
+
+/** Only what changes is a fact. A new note in the same state does not begin it anew. */
+function report(
+  { activities }: Registry,
+  { agentId, activity }: Heartbeat,
+  nowMs: number,
+): RegistryEvent[] {
+  if (!activity) return [];
+  const before = activities.get(agentId);
+  const isSameState = before?.state === activity.state;
+  if (isSameState && before.note === activity.note) return [];
+  const sinceMs = isSameState ? before.sinceMs : nowMs;
+  return [{ type: "agent.active", agentId, activity: { ...activity, sinceMs } }];
 }
 
 /** A lost reply is asked for again; anything else under the same id is a mistake. */
@@ -200,6 +239,9 @@ export function evolve(registry: OwnRegistry, event: RegistryEvent): void {
     case "agent.died":
       putAgent(registry, event.agent, event.lastHeartbeatAtMs);
       return;
+    case "agent.active":
+      registry.activities.set(event.agentId, event.activity);
+      return;
     case "agent.forgotten":
       uncount(registry, event.agentId);
       registry.agents.delete(event.agentId);
@@ -215,7 +257,11 @@ export function putAgent(registry: OwnRegistry, agent: Agent, lastHeartbeatAtMs:
   registry.counts[agent.liveness] += 1;
   registry.agents.set(agent.id, agent);
   registry.heartbeats.set(agent.id, lastHeartbeatAtMs);
-  if (agent.liveness === "dead") registry.dead.add(agent.id);
+  if (agent.liveness === "dead") {
+    registry.dead.add(agent.id);
+    registry.activities.delete(agent.id);
+    registry.reports.delete(agent.id);
+  }
   registry.due.set(agent.id, dueAtMs(registry, agent));
 }
 

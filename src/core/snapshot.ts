@@ -8,12 +8,13 @@ import type { Policy } from "./entitlements.ts";
 import { type AgentId, type TaskId, term, token } from "./ids.ts";
 import { type Lease, putLease } from "./leases.ts";
 import { emptyState, type OwnState, type State } from "./machine.ts";
-import { type Agent, putAgent } from "./registry.ts";
+import { type Activity, type Agent, putAgent } from "./registry.ts";
 import { completeTask, keepBytes, putTask, type Task } from "./tasks.ts";
 
 type Rows = {
   readonly counters: Counters;
   readonly agent: Agent;
+  readonly activity: readonly [AgentId, Activity];
   readonly lease: Lease;
   readonly election: Election;
   readonly policy: Policy;
@@ -54,6 +55,7 @@ export function capture(state: State): readonly Section[] {
     },
     { name: "heartbeat", rows: [...registry.heartbeats] },
     { name: "agent", rows: living.concat(dead) },
+    { name: "activity", rows: [...registry.activities] },
     { name: "lease", rows: [...leases.held.values()] },
     { name: "election", rows: [...elections.groups.values()] },
     { name: "policy", rows: [...entitlements.policies.values()] },
@@ -100,6 +102,9 @@ export class Restoring {
           value,
           state.registry.heartbeats.get(value.id) ?? value.registeredAtMs,
         );
+        return;
+      case "activity":
+        state.registry.activities.set(value[0], value[1]);
         return;
       case "lease":
         putLease(state.leases, { ...value, token: token(BigInt(value.token)) });

@@ -222,6 +222,17 @@ export class Plane {
     return this.#feed.lastSequence;
   }
 
+  /** The oldest entry that is kept. */
+  get oldestSequence(): number {
+    return this.#log.oldestSequence;
+  }
+
+  /** Durable entries after one, in their order: at most so many, and fewer where they are long. */
+  async history(afterSequence: number, count: number): Promise<readonly Entry[]> {
+    const entries = await this.#log.read(afterSequence, count);
+    return entries.filter(({ sequence }) => sequence <= this.durableSequence);
+  }
+
   get watchers(): number {
     return this.#feed.watchers;
   }

@@ -20,6 +20,7 @@ test("one holder at a time: the example that the README shows", async (context) 
     http: [],
     isHttpOptional: true,
     isAnyHostAllowed: false,
+    token: "secret",
     warn: (message) => context.diagnostic(message),
     onFault: (fault) => {
       throw fault;

@@ -251,6 +251,7 @@ function print(event: Event): string {
       const failure = failureReason === "" ? "" : ` retries=${retryCount} (${failureReason})`;
       return `${event.type} ${id}${claimant}${failure}`;
     }
+    case "agent.active":
     case "agent.forgotten":
       return `${event.type} ${event.agentId}`;
     case "task.forgotten":

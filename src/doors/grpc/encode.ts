@@ -140,6 +140,7 @@ function payloadOf(event: Event): wire.Event["payload"] {
     case "task.cancelled":
     case "task.dead":
       return any("Task", wire.Task.encode(encodeTask(event.task)).finish());
+    case "agent.active":
     case "agent.forgotten":
     case "task.forgotten":
     case "election.joined":

@@ -18,14 +18,16 @@ import {
 import { type Log, MemoryLog } from "../../log/index.ts";
 import { Plane } from "../../plane/index.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
+import type { Overview, Page } from "../../wire/api/index.ts";
 import {
   type About,
+  Credentials,
   type HttpDoor,
   type HttpDoorOptions,
   limits,
   Metrics,
-  type Overview,
   openHttpDoor,
+  Timeline,
 } from "./index.ts";
 
 const methods = [
@@ -38,6 +40,18 @@ const about: About = {
   startedAtMs: 1_700_000_000_000,
   pid: 42,
   isKept: false,
+};
+/** What these tests do not look at. */
+const plain: Pick<
+  HttpDoorOptions,
+  "about" | "timeline" | "credentials" | "find" | "ranking" | "retained"
+> = {
+  about: () => about,
+  timeline: new Timeline(),
+  credentials: new Credentials("secret"),
+  find: async () => ({ hits: [], ranking: "table" }),
+  ranking: () => ({ ranking: "table" }),
+  retained: () => ({ oldestSequence: 1, oldestAtMs: 0, bytes: 0 }),
 };
 const paths = ["/", "/healthz", "/readyz", "/metrics", "/api/v1/overview", "/api/v1/events"];
 const loopback = [{ host: "127.0.0.1", port: 0 }];
@@ -121,13 +135,16 @@ test("only names of this machine, and those it was told, are served", async (t) 
 });
 
 test("pages from elsewhere are refused, our own are not", async (t) => {
-  const { ask } = await open(t, { hosts: ["tipstaff.lan"] });
-  for (const origin of ["http://localhost:9090", "http://127.0.0.1", "http://tipstaff.lan"]) {
-    assert.equal((await ask("/healthz", { headers: { origin } })).status, 200, origin);
+  const { ask, port } = await open(t, { hosts: ["tipstaff.lan"] });
+  for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, "tipstaff.lan"]) {
+    for (const origin of [`http://${host}`, `https://${host}`]) {
+      assert.equal((await ask("/healthz", { headers: { host, origin } })).status, 200, origin);
+    }
   }
   for (const origin of [
     "null",
-    "https://localhost",
+    "http://localhost",
+    "http://localhost:3000",
     "http://evil.example",
     "http://localhost.evil.example",
     "file://",
@@ -309,36 +326,23 @@ test("metrics show all methods from the start, and the state as it is", async (t
   assert.match(body, /^process_resident_memory_bytes /m);
 });
 
-test("the overview counts everything and shows what matters first", async (t) => {
+test("the overview says what runs and counts everything", async (t) => {
   const { overview, run, register, clock, plane } = await open(t);
   const dead = await register("dead");
   const lost = await register("lost", { ttlMs: 1_000, tools: ["browser"] });
   const first = await register("first");
-  const last = await register("last");
   await run({ type: "agent.deregister", agentId: dead });
-  await run({ type: "lease.acquire", taskId: taskId("old"), agentId: first, ttlMs: 60_000 });
-  await run({ type: "lease.acquire", taskId: taskId("new"), agentId: last, ttlMs: 60_000 });
+  await run({ type: "lease.acquire", taskId: taskId("old"), agentId: lost, ttlMs: 60_000 });
   clock.leap(1_600);
   plane.tick();
-  for (const id of [first, last]) {
-    await run({ type: "election.campaign", group: groupName("planners"), agentId: id });
-  }
-  const policy = {
-    id: policyId("p"),
-    subject: "*",
-    action: "read",
-    resource: "*",
-    effect: "allow",
-  } as const;
-  await run({ type: "policy.set", policy });
+  await run({ type: "election.campaign", group: groupName("planners"), agentId: first });
+  const rule = { subject: "*", action: "read", resource: "*", effect: "allow" } as const;
+  await run({ type: "policy.set", policy: { id: policyId("p"), ...rule } });
   await createTask(run, "pending");
-  const done = await createTask(run, "done");
   await run({ type: "task.claim", agentId: first });
-  await run({ type: "task.claim", agentId: last });
-  await run({ type: "task.complete", taskId: done, agentId: last, output: "c2VjcmV0" });
   const doomed = await createTask(run, "doomed");
-  await run({ type: "task.claim", agentId: last });
-  await run({ type: "task.fail", taskId: doomed, agentId: last, reason: "no" });
+  await run({ type: "task.claim", agentId: first });
+  await run({ type: "task.fail", taskId: doomed, agentId: first, reason: "no" });
 
   const shown = await overview();
   const { version, planeId, startedAtMs, pid, isKept } = shown;
@@ -346,59 +350,13 @@ test("the overview counts everything and shows what matters first", async (t) =>
   assert.equal(shown.sequence, plane.durableSequence);
   assert.equal(shown.nowMs, clock.nowMs());
   assert.deepEqual(shown.counts, {
-    agents: { alive: 2, unreachable: 1, dead: 1 },
-    leases: 2,
-    groups: 1,
+    agents: { alive: 1, unreachable: 1, dead: 1 },
+    leases: 1,
+    elections: 1,
     policies: 1,
-    tasks: { pending: 0, delayed: 0, claimed: 1, completed: 1, cancelled: 0, dead: 1 },
+    tasks: { pending: 0, delayed: 0, claimed: 1, completed: 0, cancelled: 0, dead: 1 },
     watchers: 0,
   });
-  const names = shown.agents.rows.map(({ name, liveness }) => `${name} ${liveness}`);
-  assert.deepEqual(names, ["lost unreachable", "last alive", "first alive", "dead dead"]);
-  const [row] = shown.agents.rows;
-  assert.deepEqual([row?.id, row?.tools, row?.ttlMs], [lost, ["browser"], 1_000]);
-  assert.equal(row?.lastHeartbeatAtMs, clock.nowMs() - 1_600);
-  assert.deepEqual(
-    shown.leases.rows.map((lease) => lease.taskId),
-    ["new", "old"],
-  );
-  assert.match(shown.leases.rows[0]?.token ?? "", /^\d{16}$/);
-  assert.deepEqual(shown.elections.rows, [
-    {
-      group: "planners",
-      term: "1",
-      leader: first,
-      changedAtMs: clock.nowMs(),
-      candidateCount: 2,
-      candidates: [first, last],
-    },
-  ]);
-  assert.deepEqual(shown.policies.rows, [policy]);
-  assert.deepEqual(
-    shown.tasks.rows.map(({ type }) => type),
-    ["doomed", "pending", "done"],
-  );
-  assert.doesNotMatch(JSON.stringify(shown), /c2VjcmV0|input|output/);
-});
-
-test("the overview shows the newest 500 of many and the number of all", async (t) => {
-  const { overview, register, run } = await open(t);
-  const ids: AgentId[] = [];
-  for (let number = 0; number < 1_207; number += 1) ids.push(await register(`agent-${number}`));
-  for (const [number, id] of ids.entries()) {
-    await run({ type: "lease.acquire", taskId: taskId(`t-${number}`), agentId: id, ttlMs: 60_000 });
-  }
-  const { agents, leases } = await overview();
-  assert.deepEqual([agents.total, agents.rows.length], [1_207, 500]);
-  const expected = Array.from({ length: 500 }, (_, index) => 1_206 - index);
-  assert.deepEqual(
-    agents.rows.map(({ name }) => name),
-    expected.map((number) => `agent-${number}`),
-  );
-  assert.deepEqual(
-    leases.rows.map(({ taskId }) => taskId),
-    expected.map((number) => `t-${number}`),
-  );
 });
 
 test("a stream says hello, and then what happens as it happens", async (t) => {
@@ -417,14 +375,15 @@ test("a stream says hello, and then what happens as it happens", async (t) => {
   const { id: eventId, event, data } = await stream.next();
   assert.deepEqual([eventId, event], ["2", undefined]);
   const registered = JSON.parse(data);
-  const { agent, lastHeartbeatAtMs, ...head } = registered;
+  const { agent, ...head } = registered;
   assert.equal(agent.id, id);
   assert.equal(agent.card.name, "scraper");
-  assert.equal(lastHeartbeatAtMs, agent.registeredAtMs);
+  assert.equal(agent.lastHeartbeatAtMs, agent.registeredAtMs);
   const busSequence = await plane.read((state) => state.lastBusSequence);
   assert.deepEqual(head, {
     sequence: 2,
     busSequence,
+    topic: "agent.registered",
     actor: "tester",
     type: "agent.registered",
     atMs: agent.registeredAtMs,
@@ -497,12 +456,12 @@ test("a stream resumes after the sequence it is told, and the header counts for 
   assert.equal((await byHeader.next()).id, "4");
 });
 
-test("an overview and the events after it have no gap between them", async (t) => {
-  const { overview, listen, register } = await open(t);
+test("a list and the events after it have no gap between them", async (t) => {
+  const { ask, listen, register } = await open(t);
   const registering = Array.from({ length: 50 }, (_, number) => register(`agent-${number}`));
-  const shown = await overview();
+  const shown: Page<{ readonly id: string }> = JSON.parse((await ask("/api/v1/agents")).body);
   await Promise.all(registering);
-  const seen = new Set(shown.agents.rows.map(({ id }) => id));
+  const seen = new Set(shown.rows.map(({ id }) => id));
   const stream = await listen({ after: shown.sequence });
   await stream.next();
   while (seen.size < 50) seen.add(JSON.parse((await stream.next()).data).agent.id);
@@ -613,12 +572,12 @@ test("there is a last stream, and room again when one ends", async (t) => {
   const streams = [];
   for (let count = 0; count < limits.eventStreamsMax; count += 1) streams.push(await listen());
   const refused = await ask("/api/v1/events");
-  assert.equal(refused.status, 503);
+  assert.equal(refused.status, 429);
   assert.equal(JSON.parse(refused.body).error.code, "limit_reached");
   assert.equal(refused.headers["retry-after"], "5");
   streams[0]?.destroy();
-  let status = 503;
-  while (status === 503) status = (await ask("/api/v1/events", { method: "HEAD" })).status;
+  let status = 429;
+  while (status === 429) status = (await ask("/api/v1/events", { method: "HEAD" })).status;
   assert.equal(status, 200);
 });
 
@@ -706,7 +665,7 @@ test("both loopback addresses get the same port", async (t) => {
 test("an address in use is named, and nothing stays open", async (t) => {
   const taken = await open(t);
   const { plane, metrics } = taken;
-  const options = { about, metrics, isReady: () => true, onFault: () => {} };
+  const options = { ...plain, metrics, isReady: () => true, onFault: () => {} };
   const free = await open(t);
   await free.door[Symbol.asyncDispose]();
   const places = [
@@ -762,7 +721,7 @@ async function open(
   const metrics = options.metrics ?? new Metrics({ methods });
   const door = await openHttpDoor(plane, {
     places: loopback,
-    about,
+    ...plain,
     metrics,
     isReady: () => true,
     onFault: (fault) => assert.fail(String(fault)),

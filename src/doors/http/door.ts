@@ -1,24 +1,35 @@
 /**
- * HTTP, for browsers, Prometheus, load balancers and the command line. It shows and changes nothing:
- * every route is a GET. Sizes are checked first, then who is speaking, then the rest is decoded.
+ * HTTP, for browsers, clients, Prometheus, load balancers and the command line. Sizes are checked first,
+ * then who is speaking, then the rest is decoded. Whoever reaches the door may look; to change something
+ * takes the local token.
  */
 import { createServer, type Server, type ServerResponse } from "node:http";
 import { getRequestListener, type HttpBindings, RequestError } from "@hono/node-server";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import type { Plane } from "../../plane/index.ts";
 import { listen, type Place } from "../../transport/index.ts";
-import { decodeAfter, Hosts } from "./decode.ts";
-import { type About, encodeOverview } from "./encode.ts";
-import { errorBody, type HttpErrorCode, httpStatus } from "./errors.ts";
+import { type ErrorCode, eventsPath } from "../../wire/api/index.ts";
+import { addApi } from "./api.ts";
+import type { Credentials } from "./credentials.ts";
+import { decodeAfter, decodeTopics, Hosts } from "./decode.ts";
+import { errorBody, httpStatus } from "./errors.ts";
 import { EventStream, type EventStreamOptions } from "./event-stream.ts";
 import { limits } from "./limits.ts";
 import type { Metrics } from "./metrics.ts";
+import type { OperationParts } from "./operations.ts";
 import { loadPage, type Page } from "./page.ts";
+import type { Timeline } from "./timeline.ts";
 
 export type HttpDoorOptions = {
+  /** None: it answers only those who call `fetch`. */
   readonly places: readonly Place[];
-  readonly about: About;
+  readonly about: OperationParts["about"];
   readonly metrics: Metrics;
+  readonly timeline: Timeline;
+  readonly credentials: Credentials;
+  readonly find: OperationParts["find"];
+  readonly ranking: OperationParts["ranking"];
+  readonly retained: OperationParts["retained"];
   /** Whether a load balancer should send callers here. */
   readonly isReady: () => boolean;
   /** Names, without a port, by which we may be called besides those of this machine; or any. */
@@ -30,6 +41,8 @@ export type HttpDoorOptions = {
 export interface HttpDoor extends AsyncDisposable {
   /** Where it listens, with the ports it really has. */
   readonly places: readonly Place[];
+  /** Answers a request of this process, as if it had come through a place. */
+  fetch(request: Request): Promise<Response>;
 }
 
 /** Rejects with `ListenError` (`address_in_use`, `cannot_listen`) if a place cannot be had. */
@@ -43,11 +56,15 @@ export async function openHttpDoor(plane: Plane, options: HttpDoorOptions): Prom
     servers.push(server);
     return server;
   }, options.places);
-  return new OpenDoor({ places, servers, streams });
+  return new OpenDoor({ places, servers, streams, app });
 }
 
-type Bindings = HttpBindings & { readonly isUnixSocket: boolean };
-type Env = { Bindings: Bindings };
+/** What a request of this process has none of. */
+type Bindings = Partial<HttpBindings> & {
+  /** Came by a way that only this user can take: any Host will do. */
+  readonly isPrivate: boolean;
+};
+export type Env = { Bindings: Bindings };
 
 /** On every answer: nothing is kept, framed, guessed, or readable by a page from elsewhere. */
 const headers = {
@@ -86,17 +103,13 @@ function makeApp(parts: {
     return context.html(page.html);
   });
 
-  app.get("/api/v1/overview", async (context) => {
-    const overview = await plane.read((state, nowMs) => {
-      const { lastSequence: sequence, watchers } = plane;
-      return encodeOverview(state, { about, nowMs, sequence, watchers });
-    });
-    return context.json(overview);
-  });
+  addApi(app, { plane, ...options });
 
-  app.get("/api/v1/events", (context) => {
+  app.get(eventsPath, (context) => {
     const after = decodeAfter(context.req.header("Last-Event-ID"), context.req.query("after"));
-    if (after.problem !== undefined) return refuse(context, "invalid_argument", after.problem);
+    if (after.refusal) return refuse(context, after.refusal.code, after.refusal.message);
+    const topics = decodeTopics(context.req.queries("topic"));
+    if (topics.refusal) return refuse(context, topics.refusal.code, topics.refusal.message);
     if (streams.size >= limits.eventStreamsMax) {
       context.header("Retry-After", "5");
       const message = `${limits.eventStreamsMax} event streams are open already; close one`;
@@ -105,20 +118,16 @@ function makeApp(parts: {
     const contentType = { "Content-Type": "text/event-stream; charset=utf-8" };
     if (context.req.method === "HEAD") return context.body(null, 200, contentType);
     const stream = streams.open(plane, {
-      planeId: about.planeId,
+      planeId: about().planeId,
       afterSequence: after.value,
+      topics: topics.value,
       onFault: (fault) => options.onFault(fault, context.req.path),
     });
-    tie(stream, context.env.outgoing);
+    tie(stream, context.env.outgoing, context.req.raw.signal);
     return context.body(stream.body, 200, contentType);
   });
 
-  for (const path of app.routes.filter(({ method }) => method === "GET").map(({ path }) => path)) {
-    app.all(path, (context) => {
-      context.header("Allow", "GET, HEAD");
-      return refuse(context, "method_not_allowed", `${path} answers GET and HEAD only`);
-    });
-  }
+  refuseOtherMethods(app);
   app.notFound((context) => refuse(context, "not_found", "there is nothing here; try /"));
   app.onError((fault, context) => {
     options.onFault(fault, context.req.path);
@@ -127,16 +136,33 @@ function makeApp(parts: {
   return app;
 }
 
+/** Whoever asks for a path in a way it does not answer is told which it does. */
+function refuseOtherMethods(app: Hono<Env>): void {
+  const methods = new Map<string, string[]>();
+  for (const { path, method } of app.routes) {
+    if (method === "ALL") continue;
+    const known = methods.get(path) ?? [];
+    methods.set(path, [...known, ...(method === "GET" ? ["GET", "HEAD"] : [method])]);
+  }
+  for (const [path, allowed] of methods) {
+    app.all(path, (context) => {
+      context.header("Allow", allowed.join(", "));
+      return refuse(context, "method_not_allowed", `${path} answers ${allowed.join(", ")} only`);
+    });
+  }
+}
+
 function guard(hosts: Hosts): MiddlewareHandler<Env> {
   return async (context, next) => {
     for (const [name, value] of Object.entries(headers)) context.header(name, value);
-    const { incoming, isUnixSocket } = context.env;
-    if ((incoming.url?.length ?? 0) > limits.urlLengthMax) {
+    const { incoming, isPrivate } = context.env;
+    if ((incoming?.url?.length ?? 0) > limits.urlLengthMax) {
       const message = `an address may have ${limits.urlLengthMax} characters`;
       return refuse(context, "url_too_long", message);
     }
-    if (!isUnixSocket && !hosts.has(context.req.url)) {
-      return context.text("not served under this name; use localhost, or allow the name", 421);
+    if (!isPrivate && !hosts.has(context.req.url)) {
+      const message = "not served under this name; use localhost, or allow the name";
+      return refuse(context, "wrong_host", message);
     }
     const origin = context.req.header("Origin");
     if (origin !== undefined && !hosts.hasOrigin(origin, context.req.url)) {
@@ -146,12 +172,14 @@ function guard(hosts: Hosts): MiddlewareHandler<Env> {
   };
 }
 
-function refuse(context: Context<Env>, code: HttpErrorCode, message: string): Response {
+function refuse(context: Context<Env>, code: ErrorCode, message: string): Response {
   return context.json(errorBody(code, message), httpStatus[code]);
 }
 
 /** The stream ends with its connection, and the connection with a reader that takes nothing. */
-function tie(stream: EventStream, outgoing: ServerResponse): void {
+function tie(stream: EventStream, outgoing: ServerResponse | undefined, signal: AbortSignal): void {
+  signal.addEventListener("abort", () => stream.end(), { once: true });
+  if (!outgoing) return;
   outgoing.once("close", () => stream.end());
   outgoing.setTimeout(limits.stalledMs, () => outgoing.destroy());
   if (outgoing.destroyed) stream.end();
@@ -167,8 +195,8 @@ function makeServer(app: Hono<Env>, { onFault }: HttpDoorOptions): Server {
   server.maxConnections = limits.connectionsMax;
   const answer = getRequestListener(
     (request, env) => {
-      const isUnixSocket = typeof server.address() === "string";
-      return app.fetch(request, { ...env, isUnixSocket });
+      const isPrivate = typeof server.address() === "string";
+      return app.fetch(request, { ...env, isPrivate });
     },
     // The globals of whoever embeds us stay as they are.
     { overrideGlobalObjects: false, errorHandler: refuseMalformed },
@@ -228,16 +256,23 @@ class OpenDoor implements HttpDoor {
   readonly places: readonly Place[];
   readonly #servers: readonly Server[];
   readonly #streams: EventStreams;
+  readonly #app: Hono<Env>;
   #closed: Promise<void> | undefined;
 
   constructor(parts: {
     readonly places: readonly Place[];
     readonly servers: readonly Server[];
     readonly streams: EventStreams;
+    readonly app: Hono<Env>;
   }) {
+    this.#app = parts.app;
     this.places = parts.places;
     this.#servers = parts.servers;
     this.#streams = parts.streams;
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    return this.#app.fetch(request, { isPrivate: true });
   }
 
   /** Takes no more connections, ends event streams, and cuts off what is not answered soon. */
@@ -249,6 +284,7 @@ class OpenDoor implements HttpDoor {
   async #close(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     let left = this.#servers.length;
+    if (left === 0) resolve();
     for (const server of this.#servers) {
       server.close(() => {
         left -= 1;

@@ -1,218 +1,190 @@
-/** State and entries become JSON here. Tokens and terms are decimal strings: they may exceed 2^53. */
-import type { Agent, Election, Lease, Liveness, Policy, State, Task } from "../../core/index.ts";
+/** State and entries as the API's vocabulary. Tokens and terms become decimal strings. */
+import {
+  type Agent,
+  type AgentId,
+  countAgents,
+  countTasks,
+  type Election,
+  type Event,
+  type Lease,
+  type State,
+  type Task,
+  topics,
+} from "../../core/index.ts";
 import type { Entry } from "../../log/index.ts";
+import type * as api from "../../wire/api/index.ts";
 import { limits } from "./limits.ts";
 
-/** What does not change while the door is open. */
-export type About = {
-  readonly version: string;
-  /** Names the log that is served: another log, another id. */
-  readonly planeId: string;
-  readonly startedAtMs: number;
-  readonly pid: number;
-  /** Whether what happens outlives the process. */
-  readonly isKept: boolean;
-  readonly dataDirectory?: string;
-  /** Where agents connect, for people to read. */
-  readonly grpcAddress?: string;
-};
-
-export type Rows<Row> = {
-  readonly total: number;
-  /** The first `limits.rowsMax`. */
-  readonly rows: readonly Row[];
-};
-
-export type AgentRow = {
-  readonly id: string;
-  readonly name: string;
-  readonly version: string;
-  readonly description: string;
-  readonly tools: readonly string[];
-  readonly liveness: Liveness;
-  readonly ttlMs: number;
-  readonly registeredAtMs: number;
-  readonly lastHeartbeatAtMs: number;
-  readonly diedAtMs?: number;
-};
-
-export type LeaseRow = Omit<Lease, "token"> & { readonly token: string };
-
-export type ElectionRow = {
-  readonly group: string;
-  readonly term: string;
-  readonly leader?: string;
-  readonly changedAtMs: number;
-  readonly candidateCount: number;
-  /** The first `limits.candidatesShownMax`, in the order in which they joined. */
-  readonly candidates: readonly string[];
-};
-
-export type Overview = About & {
-  /** The time by which the rows are to be read. */
-  readonly nowMs: number;
-  /** The overview shows what is true after this entry; events after it complete the picture. */
-  readonly sequence: number;
-  readonly counts: {
-    readonly agents: Readonly<Record<Liveness, number>>;
-    readonly leases: number;
-    readonly groups: number;
-    readonly policies: number;
-    readonly tasks: Readonly<Record<Task["state"], number>>;
-    readonly watchers: number;
-  };
-  /** Unreachable, alive, dead; each newest first. */
-  readonly agents: Rows<AgentRow>;
-  /** Newest first. */
-  readonly leases: Rows<LeaseRow>;
-  /** Most recently changed first. */
-  readonly elections: Rows<ElectionRow>;
-  /** Newest first. */
-  readonly policies: Rows<Policy>;
-  /** Dead, claimed, pending, delayed, completed, cancelled; each newest first. */
-  readonly tasks: Rows<Task>;
-};
-
-/** One pass over agents and one over tasks: with 100,000 of each about 8 ms, with a million 60 ms. */
-export function encodeOverview(
-  state: State,
-  parts: {
-    readonly about: About;
-    readonly nowMs: number;
-    readonly sequence: number;
-    readonly watchers: number;
-  },
-): Overview {
-  const { registry, leases, elections, entitlements, tasks } = state;
-  const agents = {
-    unreachable: new Newest<Agent>(),
-    alive: new Newest<Agent>(),
-    dead: new Newest<Agent>(),
-  };
-  for (const agent of registry.agents.values()) agents[agent.liveness].add(agent);
-  const work = {
-    dead: new Newest<Task>(),
-    claimed: new Newest<Task>(),
-    pending: new Newest<Task>(),
-    delayed: new Newest<Task>(),
-    completed: new Newest<Task>(),
-    cancelled: new Newest<Task>(),
-  };
-  for (const task of tasks.byId.values()) work[task.state].add(task);
-
+/** Held, led and worked on: the first few of each, and how many. */
+export function encodeAgent(state: State, agent: Agent): api.Agent {
+  const { registry, leases, tasks, elections } = state;
+  const held = leases.byHolder.get(agent.id);
+  const claimed = tasks.byClaimant.get(agent.id);
+  const led = elections.byCandidate
+    .get(agent.id)
+    ?.values()
+    .filter((group) => elections.groups.get(group)?.leader === agent.id)
+    .take(limits.heldShownMax)
+    .toArray();
+  const isFree = !held && !claimed && !led?.length;
   return {
-    ...parts.about,
-    nowMs: parts.nowMs,
-    sequence: parts.sequence,
-    counts: {
-      agents: {
-        alive: agents.alive.count,
-        unreachable: agents.unreachable.count,
-        dead: agents.dead.count,
-      },
-      leases: leases.held.size,
-      groups: elections.groups.size,
-      policies: entitlements.policies.size,
-      tasks: {
-        pending: work.pending.count,
-        delayed: work.delayed.count,
-        claimed: work.claimed.count,
-        completed: work.completed.count,
-        cancelled: work.cancelled.count,
-        dead: work.dead.count,
-      },
-      watchers: parts.watchers,
-    },
-    agents: {
-      total: registry.agents.size,
-      rows: first(agents).map((agent) => encodeAgent(agent, registry.heartbeats.get(agent.id))),
-    },
-    leases: { total: leases.held.size, rows: newestOf(leases.held).map(encodeLease) },
-    elections: {
-      total: elections.groups.size,
-      rows: [...elections.groups.values()]
-        .reverse()
-        .sort((one, other) => other.changedAtMs - one.changedAtMs)
-        .slice(0, limits.rowsMax)
-        .map(encodeElection),
-    },
-    policies: { total: entitlements.policies.size, rows: newestOf(entitlements.policies) },
-    tasks: {
-      total: tasks.byId.size,
-      rows: first(work).map((task) => ({ ...task, failureReason: shorten(task.failureReason) })),
-    },
+    ...encodeRecord(agent, registry.heartbeats.get(agent.id) ?? agent.registeredAtMs),
+    ...activityOf(state, agent.id),
+    ...(isFree
+      ? {}
+      : {
+          holds: {
+            leases: [...(held?.values().take(limits.heldShownMax) ?? [])],
+            leaseCount: held?.size ?? 0,
+            claimCount: claimed?.size ?? 0,
+            leads: led ?? [],
+          },
+        }),
   };
 }
 
-function encodeAgent(agent: Agent, lastHeartbeatAtMs: number | undefined): AgentRow {
-  const { id, card, ttlMs, registeredAtMs, liveness } = agent;
-  const row = {
-    id,
-    name: card.name,
-    version: card.version,
-    description: shorten(card.description),
-    tools: card.tools.slice(0, limits.toolsShownMax),
-    liveness,
-    ttlMs,
-    registeredAtMs,
-    lastHeartbeatAtMs: lastHeartbeatAtMs ?? registeredAtMs,
-  };
-  return agent.liveness === "dead" ? { ...row, diedAtMs: agent.diedAtMs } : row;
+function activityOf({ registry }: State, id: AgentId): Pick<api.Agent, "activity"> {
+  const activity = registry.activities.get(id);
+  if (!activity) return {};
+  const reportedAtMs = registry.reports.get(id) ?? activity.sinceMs;
+  return { activity: { ...activity, reportedAtMs, source: "protocol" } };
 }
 
-function encodeLease(lease: Lease): LeaseRow {
-  return { ...lease, token: String(lease.token) };
+function encodeRecord(agent: Agent, lastHeartbeatAtMs: number): api.Agent {
+  const { id, card, liveness, ttlMs, registeredAtMs } = agent;
+  const metadata = Object.fromEntries(card.metadata);
+  const record = { id, card: { ...card, metadata }, liveness, ttlMs, registeredAtMs };
+  const died = agent.liveness === "dead" ? { diedAtMs: agent.diedAtMs } : {};
+  return { ...record, lastHeartbeatAtMs, ...died };
 }
 
-function encodeElection({ group, term, leader, changedAtMs, candidates }: Election): ElectionRow {
-  const row = {
+export function nameOf({ registry }: State, id: AgentId): string {
+  return registry.agents.get(id)?.card.name ?? "";
+}
+
+export function encodeLease(state: State, lease: Lease): api.Lease {
+  return { ...bareLease(lease), holderName: nameOf(state, lease.holder) };
+}
+
+function bareLease(lease: Lease): Omit<api.Lease, "holderName"> {
+  const { taskId, holder, token, ttlMs, acquiredAtMs, expiresAtMs } = lease;
+  return { taskId, holder, token: String(token), ttlMs, acquiredAtMs, expiresAtMs };
+}
+
+export function encodeElection(state: State, election: Election): api.Election {
+  const { group, term, leader, changedAtMs, candidates } = election;
+  return {
     group,
     term: String(term),
     changedAtMs,
     candidateCount: candidates.length,
-    candidates: candidates.slice(0, limits.candidatesShownMax),
+    candidates: candidates
+      .slice(0, limits.candidatesShownMax)
+      .map((agentId) => ({ agentId, name: nameOf(state, agentId) })),
+    ...(leader === undefined ? {} : { leader, leaderName: nameOf(state, leader) }),
   };
-  return leader === undefined ? row : { ...row, leader };
 }
 
-function shorten(text: string): string {
-  return text.length <= limits.textLengthMax ? text : `${text.slice(0, limits.textLengthMax - 1)}…`;
+export function encodeTask(state: State, task: Task): api.Task {
+  const name = "claimant" in task ? { claimantName: nameOf(state, task.claimant) } : {};
+  return { ...bareTask(task), ...name };
 }
 
-/** Counts what passes by and keeps the last of it, at the same cost for each. */
-class Newest<Item> {
-  readonly #kept: Item[] = [];
-  #count = 0;
+export function encodeTaskDetail(state: State, task: Task): api.TaskDetail {
+  const { inputs, outputs } = state.tasks;
+  const payload = { input: inputs.get(task.id) ?? "", output: outputs.get(task.id) ?? "" };
+  return { ...encodeTask(state, task), ...payload };
+}
 
-  get count(): number {
-    return this.#count;
+function bareTask(task: Task): Omit<api.Task, "claimantName"> {
+  const { id, type, state, priority, requiredTools, maxRetries, retryCount } = task;
+  const { deliveries, deliveriesMax, claimMs, createdAtMs, failureReason } = task;
+  const order = { id, type, state, priority, requiredTools, claimMs, createdAtMs };
+  const tries = { maxRetries, retryCount, deliveries, deliveriesMax, failureReason };
+  return { ...order, ...tries, ...stateOf(task) };
+}
+
+function stateOf(task: Task): Partial<api.Task> {
+  switch (task.state) {
+    case "delayed":
+      return { readyAtMs: task.readyAtMs };
+    case "pending":
+      return {};
+    case "claimed": {
+      const { claimant, claimedAtMs, expiresAtMs: claimExpiresAtMs } = task;
+      return { claimant, claimedAtMs, claimExpiresAtMs, claimToken: String(task.deliveries) };
+    }
+    case "completed": {
+      const { claimant, claimedAtMs, completedAtMs: endedAtMs } = task;
+      return { claimant, claimedAtMs, endedAtMs };
+    }
+    case "dead": {
+      const { claimant, claimedAtMs, diedAtMs: endedAtMs } = task;
+      return { claimant, claimedAtMs, endedAtMs };
+    }
+    case "cancelled":
+      return { endedAtMs: task.cancelledAtMs };
   }
-
-  add(item: Item): void {
-    this.#kept[this.#count % limits.rowsMax] = item;
-    this.#count += 1;
-  }
-
-  newestFirst(): Item[] {
-    const split = this.#count % limits.rowsMax;
-    const inOrder =
-      this.#count <= limits.rowsMax
-        ? this.#kept
-        : [...this.#kept.slice(split), ...this.#kept.slice(0, split)];
-    return inOrder.toReversed();
-  }
 }
 
-/** The first rows of all kinds together, in the order of the kinds. */
-function first<Item>(kinds: Readonly<Record<string, Newest<Item>>>): Item[] {
-  return Object.values(kinds)
-    .flatMap((kind) => kind.newestFirst())
-    .slice(0, limits.rowsMax);
+export function encodeCounts(state: State, watchers: number): api.Counts {
+  return {
+    agents: countAgents(state),
+    leases: state.leases.held.size,
+    elections: state.elections.groups.size,
+    policies: state.entitlements.policies.size,
+    tasks: countTasks(state),
+    watchers,
+  };
 }
 
-/** The maps of the state are in the order in which things came. */
-function newestOf<Item>(items: ReadonlyMap<unknown, Item>): Item[] {
-  return [...items.values().drop(Math.max(0, items.size - limits.rowsMax))].reverse();
+/** Inputs and outputs of tasks are left out: they may be large, and are for who works on the task. */
+export function encodeEntry(entry: Entry): api.Entry {
+  const { sequence, busSequence, atMs, actor, event } = entry;
+  const topic = topics[event.type];
+  return { sequence, busSequence, topic, atMs, actor, ...encodeEvent(event) };
+}
+
+function encodeEvent(event: Event): api.EntryBody {
+  switch (event.type) {
+    case "agent.registered":
+    case "agent.unreachable":
+    case "agent.recovered":
+    case "agent.died":
+      return { type: event.type, agent: encodeRecord(event.agent, event.lastHeartbeatAtMs) };
+    case "agent.active": {
+      const { type, agentId, activity } = event;
+      const told = { ...activity, reportedAtMs: activity.sinceMs, source: "protocol" } as const;
+      return { type, agentId, activity: told };
+    }
+    case "lease.acquired":
+    case "lease.renewed":
+    case "lease.released":
+    case "lease.expired":
+      return { type: event.type, lease: bareLease(event.lease) };
+    case "leader.changed":
+      return { ...event, term: String(event.term) };
+    case "task.created":
+    case "task.ready":
+    case "task.claimed":
+    case "task.extended":
+    case "task.completed":
+    case "task.failed":
+    case "task.requeued":
+    case "task.cancelled":
+    case "task.dead":
+      return { type: event.type, task: bareTask(event.task) };
+    case "plane.opened":
+    case "plane.resumed":
+      return { type: event.type };
+    case "agent.forgotten":
+    case "task.forgotten":
+    case "election.joined":
+    case "election.left":
+    case "policy.changed":
+    case "policy.deleted":
+      return event;
+  }
 }
 
 /** One message of a stream of server-sent events. JSON has no line breaks, so data is one line. */
@@ -223,25 +195,4 @@ export function encodeMessage(message: {
 }): string {
   const name = message.event === undefined ? "" : `event: ${message.event}\n`;
   return `${name}id: ${message.id}\ndata: ${message.data}\n\n`;
-}
-
-/**
- * An entry as JSON. Its body was printed when it was logged and is only spliced in; inputs and outputs
- * of tasks are left out: they may be large, and are for who works on the task.
- */
-export function encodeEntry(entry: Entry): string {
-  const { sequence, busSequence, atMs, event } = entry;
-  const actor = JSON.stringify(entry.actor);
-  const head = `{"sequence":${sequence},"busSequence":${busSequence},"actor":${actor},"type":"${event.type}"`;
-  switch (event.type) {
-    case "task.created":
-    case "task.completed":
-      return `${head},"atMs":${atMs},"task":${JSON.stringify(event.task)}}`;
-    case "plane.opened":
-    case "plane.resumed":
-      // These say themselves when they happened.
-      return `${head},${entry.body.slice(1)}`;
-    default:
-      return `${head},"atMs":${atMs},${entry.body.slice(1)}`;
-  }
 }

@@ -3,6 +3,7 @@
  * made when the connection has taken the last, and until then entries wait in the bounded queue of the
  * watch. A reader that lags so far that the queue overflows is ended; it comes back and resumes by id.
  */
+import { topics } from "../../core/index.ts";
 import type { Entry } from "../../log/index.ts";
 import type { Plane, Watch } from "../../plane/index.ts";
 import { encodeEntry, encodeMessage } from "./encode.ts";
@@ -12,6 +13,8 @@ export type EventStreamOptions = {
   readonly planeId: string;
   /** Give entries after this one; by default, those that come from now on. */
   readonly afterSequence?: number | undefined;
+  /** Prefixes of topics, or of types where there is no topic. None: everything. */
+  readonly topics: readonly string[];
   readonly onEnd: () => void;
   /** The log cannot be read. */
   readonly onFault: (fault: unknown) => void;
@@ -28,6 +31,8 @@ export class EventStream {
   /** What the watch gave, and how many of it were sent. */
   #entries: readonly Entry[] = [];
   #sent = 0;
+  /** The last id that was sent. */
+  #told: number;
   #isWaiting = false;
   #isOver = false;
 
@@ -35,7 +40,8 @@ export class EventStream {
     this.#plane = plane;
     this.#options = options;
     const { planeId, afterSequence = plane.durableSequence } = options;
-    this.#watch = plane.watch({ afterSequence });
+    this.#watch = plane.watch({ afterSequence, wants: this.#wants });
+    this.#told = afterSequence;
 
     const hello = JSON.stringify({ planeId, sequence: plane.durableSequence });
     const opening = `retry: ${limits.retryMs}\n${encodeMessage({ event: "hello", id: afterSequence, data: hello })}`;
@@ -52,9 +58,14 @@ export class EventStream {
     );
   }
 
-  /** Shows that the connection lives, unless something else is on its way. */
+  /** Shows that the connection lives, and how far it came, unless something else is on its way. */
   comment(): void {
-    if (this.#isWaiting && this.#controller?.desiredSize === 0) this.#send(": keep-alive\n\n");
+    if (!this.#isWaiting || this.#controller?.desiredSize !== 0) return;
+    const at = this.#watch.afterSequence;
+    // What nobody asked for has passed too: whoever comes back later need not go through it again.
+    if (at > this.#told) this.#send(encodeMessage({ event: "at", id: at, data: "{}" }));
+    else this.#send(": keep-alive\n\n");
+    this.#told = at;
   }
 
   /** Closes the stream after what was sent. Ending it twice is fine. */
@@ -98,17 +109,24 @@ export class EventStream {
 
   /** Goes on from now. What the caller knew is worth nothing: it must look at the state again. */
   #startOver(oldestSequence: number): void {
-    this.#watch = this.#plane.watch();
+    this.#watch = this.#plane.watch({ wants: this.#wants });
     const data = JSON.stringify({ oldestSequence });
     this.#send(encodeMessage({ event: "reset", id: this.#plane.durableSequence, data }));
   }
+
+  readonly #wants = ({ event }: Entry): boolean => {
+    const { topics: prefixes } = this.#options;
+    const topic = topics[event.type] || event.type;
+    return prefixes.length === 0 || prefixes.some((prefix) => topic.startsWith(prefix));
+  };
 
   #nextChunk(): string {
     let text = "";
     while (text.length < limits.chunkBytes) {
       const entry = this.#entries[this.#sent];
       if (!entry) break;
-      text += encodeMessage({ id: entry.sequence, data: encodeEntry(entry) });
+      text += encodeMessage({ id: entry.sequence, data: JSON.stringify(encodeEntry(entry)) });
+      this.#told = entry.sequence;
       this.#sent += 1;
     }
     return text;

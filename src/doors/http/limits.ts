@@ -1,11 +1,18 @@
 export const limits = {
   /** A request line and its headers. A browser sends about 1 kB. */
   headerBytesMax: 16_384,
-  urlLengthMax: 2_048,
+  /** Names in a path may take three times their bytes. */
+  urlLengthMax: 8_192,
+  /** The input or output of a task as base64, and some room. */
+  bodyBytesMax: 3_000_000,
+  /** A card as a whole, and all tools that a task requires: as over gRPC. */
+  cardBytesMax: 262_144,
+  requiredToolsBytesMax: 65_536,
   /** For each place listened in. Event streams come out of these. */
   connectionsMax: 1_000,
   /** A dashboard has one stream; a browser opens at most six to one host. */
   eventStreamsMax: 200,
+  topicsMax: 100,
   /** Who is slower to say what it wants is cut off. */
   headersMs: 10_000,
   requestMs: 30_000,
@@ -20,12 +27,28 @@ export const limits = {
   /** How soon a browser comes back after a stream ended. */
   retryMs: 1_000,
 
-  /** Of each list in the overview. The totals count all. */
-  rowsMax: 500,
+  /** A page of a list ends early at this. */
+  pageBytesMax: 4_000_000,
   candidatesShownMax: 20,
-  toolsShownMax: 50,
-  /** Of a description or a reason in the overview. */
-  textLengthMax: 300,
+  /** Of the leases and groups of an agent in a list, and of those of one alone. */
+  heldShownMax: 3,
+  detailRowsMax: 200,
+  /** Agents asked about in "who may do this?". */
+  whoMax: 1_000,
+  /** Entries looked at for one page of the log, and read at a time. */
+  entriesScannedMax: 20_000,
+  entriesReadMax: 1_000,
+
+  attentionMax: 200,
+  /** Who says that it works, and nothing more for so long, is silent. */
+  silentMs: 300_000,
+  /** A task that nobody could take for so long is stuck. */
+  stuckMs: 60_000,
+  queuesLookedAt: 200,
+
+  /** How long a one-time link may be used, and how many there are at a time. */
+  linkMs: 600_000,
+  linksMax: 100,
 
   /** On closing, answers under way have this long; then their connections are cut. */
   closingMs: 500,

@@ -72,8 +72,7 @@ export function request(name: OperationName, input: object): Request {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, field: string) => {
     const value = encodeURIComponent(String(rest.get(field)));
     rest.delete(field);
-    // A path of dots would be taken for a way up.
-    return /^\.+$/.test(value) ? value.replaceAll(".", "%2E") : value;
+    return value;
   });
   if (method === "POST" || method === "PUT") {
     return { method, path: basePath + filled, body: Object.fromEntries(rest) };

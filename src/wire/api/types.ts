@@ -39,6 +39,13 @@ export type Agent = {
   readonly lastHeartbeatAtMs: number;
   readonly diedAtMs?: number;
   readonly activity?: Activity;
+  /** Absent if it holds, leads and works on nothing. The first few of each. */
+  readonly holds?: {
+    readonly leases: readonly string[];
+    readonly leaseCount: number;
+    readonly claimCount: number;
+    readonly leads: readonly string[];
+  };
 };
 
 export type AgentDetail = Agent & {

@@ -103,6 +103,14 @@ const agentFields = {
   lastHeartbeatAtMs: timeMs,
   diedAtMs: timeMs.exactOptional(),
   activity: activity.exactOptional(),
+  holds: z
+    .object({
+      leases: z.array(z.string()),
+      leaseCount: count,
+      claimCount: count,
+      leads: z.array(z.string()),
+    })
+    .exactOptional(),
 } as const;
 
 export const agent: z.ZodType<api.Agent> = name("Agent", z.object(agentFields));
