@@ -82,7 +82,10 @@ async function run(wishes: Wishes): Promise<number> {
   process.umask(0o077);
   const options: ServeOptions = {
     version,
-    token: tokenIn(wishes.tokenDirectory, (message) => logger.warn(message)),
+    // A data directory that cannot be written ends it anyway, with a better reason.
+    token: tokenIn(wishes.tokenDirectory, (message) => {
+      if (dataDirectory === undefined) logger.warn(message);
+    }),
     grpc: grpc.places,
     taskLimits: { inputBytesMax, outputBytesMax },
     http: http.places,

@@ -144,7 +144,7 @@ function story(): readonly Event[] {
   loop.accept(claim("bob", { types: ["work"], key: "key" }));
   loop.accept(extend("u", "bob"));
   loop.at(1_500);
-  loop.accept(heartbeat("ada"));
+  loop.accept(heartbeat("ada", "waiting delete 3 files?"));
   loop.accept(claim("bob"));
   loop.accept(fail("t", "bob", "boom"));
   loop.accept(fail("u", "bob", "boom"));

@@ -47,6 +47,7 @@ export {
   type Capability,
   type Card,
   deadlinesOf,
+  isActivityState,
   type Liveness,
   livingCount,
 } from "./registry.ts";

@@ -54,6 +54,26 @@ test("a beat of an unreachable agent makes it alive again", () => {
   assert.deepEqual(decide(registry, heartbeat("scraper"), 40_000), { events: [recovered] });
 });
 
+test("what an agent says it does is a fact when it changes, and only then", () => {
+  const registry = given(is("agent.registered", alive));
+  const says = (doing: string, nowMs: number): readonly RegistryEvent[] => {
+    const { events = [] } = { events: [], ...decide(registry, heartbeat("scraper", doing), nowMs) };
+    for (const event of events) evolve(registry, event);
+    return events;
+  };
+  const active = (state: "reading" | "waiting", note: string, sinceMs: number): RegistryEvent => ({
+    type: "agent.active",
+    agentId: scraper,
+    activity: { state, note, sinceMs },
+  });
+  assert.deepEqual(says("reading page 1", 2_000), [active("reading", "page 1", 2_000)]);
+  assert.deepEqual(says("reading page 1", 3_000), []);
+  assert.deepEqual(says("reading page 2", 4_000), [active("reading", "page 2", 2_000)]);
+  assert.deepEqual(says("waiting for a yes", 5_000), [active("waiting", "for a yes", 5_000)]);
+  evolve(registry, is("agent.died", dead));
+  assert.equal(registry.activities.size, 0, "the dead do nothing");
+});
+
 test("an unknown agent cannot beat, and a dead one is told that it is dead", () => {
   assert.deepEqual(
     decide(emptyRegistry(), heartbeat("scraper"), 0),

@@ -37,7 +37,13 @@ export type Agent = {
 );
 
 /** What an agent says it is doing; `waiting` is for a person. */
-export type ActivityState = "thinking" | "reading" | "writing" | "waiting" | "idle";
+export type ActivityState = (typeof activityStates)[number];
+const activityStates = ["thinking", "reading", "writing", "waiting", "idle"] as const;
+
+export function isActivityState(text: string): text is ActivityState {
+  return activityStates.some((state) => state === text);
+}
+
 export type Activity = {
   readonly state: ActivityState;
   /** In its own words. */

@@ -1,10 +1,12 @@
 /** Commands in few words, with the defaults of the AgentKeeper SDK. */
+import assert from "node:assert/strict";
 import {
   agentId,
   type Card,
   type ClaimTask,
   type Command,
   groupName,
+  isActivityState,
   policyId,
   taskId,
   token,
@@ -24,8 +26,13 @@ export function register(
   return { type: "agent.register", agentId: agentId(name), card: card(name, tools), ttlMs };
 }
 
-export function heartbeat(name: string): Of<"agent.heartbeat"> {
-  return { type: "agent.heartbeat", agentId: agentId(name) };
+/** `doing` is what the agent says of itself: a state, and a note after it. */
+export function heartbeat(name: string, doing?: string): Of<"agent.heartbeat"> {
+  const beat = { type: "agent.heartbeat", agentId: agentId(name) } as const;
+  if (doing === undefined) return beat;
+  const [state = "", ...note] = doing.split(" ");
+  assert(isActivityState(state), state);
+  return { ...beat, activity: { state, note: note.join(" ") } };
 }
 
 export function deregister(name: string): Of<"agent.deregister"> {
