@@ -9,7 +9,7 @@ import { BareLoop } from "../testing/bare-loop.ts";
 import { createTask, register, setPolicy } from "../testing/commands.ts";
 import { entries, entryOf, policyChanged } from "../testing/entries.ts";
 import type { Entry } from "./entry.ts";
-import type { Log } from "./log.ts";
+import type { CutBounds, Log } from "./log.ts";
 
 /** Where a log is kept: a directory, a disk, the memory of a process. */
 export interface Place extends AsyncDisposable {
@@ -33,8 +33,8 @@ export function logContract(engine: string, makePlace: () => Promise<Place>): vo
   claim("a new log is empty", async (place) => {
     await using log = await place.open();
     assert.deepEqual(
-      [log.oldestSequence, log.lastSequence, log.lastAtMs, log.warnings],
-      [1, 0, 0, []],
+      [log.oldestSequence, log.oldestAtMs, log.lastSequence, log.lastAtMs, log.warnings],
+      [1, 0, 0, 0, []],
     );
     assert.deepEqual(await log.read(0, 10), []);
     assert.equal(await log.loadSnapshot(noRow), 0);
@@ -211,6 +211,104 @@ export function logContract(engine: string, makePlace: () => Promise<Place>): vo
     assert.deepEqual(await load(log), { sequence: 9, rows: rowsOf(sections) });
   });
 
+  claim("what comes after the older of two snapshots is never cut", async (place) => {
+    await using log = await place.open();
+    await log.append(entries(1, 20), 0);
+    assert.equal(await log.cut(everything), true);
+    assert.equal(log.oldestSequence, 1, "there is no snapshot");
+    if (!log.isKept) return;
+    await log.saveSnapshot({ sequence: 8, sections: stateOf("a") }, never);
+    assert.equal(await log.cut(everything), true);
+    assert.equal(log.oldestSequence, 1, "should the one be damaged, all entries are needed");
+    await log.saveSnapshot({ sequence: 15, sections: stateOf("b") }, never);
+    await cutAll(log, everything);
+    assert.deepEqual([log.oldestSequence, log.lastSequence], [9, 20]);
+    await log.saveSnapshot({ sequence: 20, sections: stateOf("c") }, never);
+    await cutAll(log, everything);
+    assert.deepEqual([log.oldestSequence, log.lastSequence], [16, 20]);
+    assert.equal(log.oldestAtMs, entries(16, 16)[0]?.atMs);
+  });
+
+  claim("a cut log reads from its first entry on, goes on, and stays cut", async (place) => {
+    {
+      await using log = await place.open();
+      if (!log.isKept) return;
+      await log.append(entries(1, 20), 0);
+      for (const sequence of [8, 15]) {
+        await log.saveSnapshot({ sequence, sections: stateOf(`${sequence}`) }, never);
+      }
+      await cutAll(log, everything);
+      for (const after of [0, 3, 8]) assert.deepEqual(await log.read(after, 99), entries(9, 20));
+      assert.deepEqual(await log.read(0, 2), entries(9, 10));
+      assert.deepEqual(await log.read(9, 2), entries(10, 11));
+      await log.append(entries(21, 22), 20);
+    }
+    await using log = await place.open();
+    assert.deepEqual(log.warnings, []);
+    assert.deepEqual([log.oldestSequence, log.lastSequence], [9, 22]);
+    assert.equal(log.oldestAtMs, entries(9, 9)[0]?.atMs);
+    assert.deepEqual(await log.read(0, 99), entries(9, 22));
+    assert.equal((await load(log)).sequence, 15);
+    await log.append(entries(23, 23), 22);
+    assert.deepEqual(await log.read(21, 99), entries(22, 23));
+  });
+
+  claim("entries from before a time are cut, and no others", async (place) => {
+    await using log = await place.open();
+    if (!log.isKept) return;
+    await log.append(entries(1, 3_000), 0);
+    assert.equal(log.oldestAtMs, entries(1, 1)[0]?.atMs);
+    for (const sequence of [2_900, 3_000]) {
+      await log.saveSnapshot({ sequence, sections: stateOf(`${sequence}`) }, never);
+    }
+    for (const first of [1, 2, 7, 1_512]) {
+      await cutAll(log, { beforeMs: atMs(first), bytesMax: Number.POSITIVE_INFINITY });
+      assert.deepEqual([log.oldestSequence, log.oldestAtMs], [first, atMs(first)]);
+    }
+    await cutAll(log, { beforeMs: atMs(3), bytesMax: Number.POSITIVE_INFINITY });
+    assert.equal(log.oldestSequence, 1_512);
+  });
+
+  claim("of a log that is too large, no more is cut than must be", async (place) => {
+    await using log = await place.open();
+    if (!log.isKept) return;
+    await log.append(entries(1, 3_000, { text: "x".repeat(500) }), 0);
+    for (const sequence of [2_900, 3_000]) {
+      await log.saveSnapshot({ sequence, sections: stateOf(`${sequence}`) }, never);
+    }
+    const before = log.size();
+    assert(before.diskBytes >= before.entriesBytes && before.entriesBytes > 1_500_000);
+    const bytesMax = before.entriesBytes / 2;
+    await cutAll(log, { beforeMs: 0, bytesMax: before.entriesBytes });
+    assert.equal(log.oldestSequence, 1);
+    await cutAll(log, { beforeMs: 0, bytesMax });
+    const { entriesBytes } = log.size();
+    assert(entriesBytes <= bytesMax && entriesBytes > bytesMax * 0.9, `${entriesBytes}`);
+    assert(log.oldestSequence > 1_300 && log.oldestSequence < 1_700, `${log.oldestSequence}`);
+    assert.deepEqual(await log.read(2_998, 9), entries(2_999, 3_000, { text: "x".repeat(500) }));
+  });
+
+  claim("a cut takes no more than a slice at a time, and tells when it is done", async (place) => {
+    await using log = await place.open();
+    if (!log.isKept) return;
+    await log.append(entries(1, 5_000), 0);
+    for (const sequence of [4_500, 5_000]) {
+      await log.saveSnapshot({ sequence, sections: stateOf(`${sequence}`) }, never);
+    }
+    let cuts = 0;
+    for (let before = 1; !(await log.cut(everything)); before = log.oldestSequence) {
+      assert(log.oldestSequence > before, "there is progress");
+      assert(log.oldestSequence - before <= 1_000, "and not too much of it");
+      // Others have their turn in between.
+      await log.append(entries(log.lastSequence + 1, log.lastSequence + 1), log.lastSequence);
+      cuts += 1;
+    }
+    assert(cuts >= 4);
+    assert.equal(log.oldestSequence, 4_501);
+    const { lastSequence } = log;
+    assert.deepEqual(await log.read(0, 9_999), entries(4_501, lastSequence));
+  });
+
   for (const text of hardTexts) {
     claim(`a snapshot with ${JSON.stringify(text)} in it is intact`, async (place) => {
       await using log = await place.open();
@@ -222,6 +320,17 @@ export function logContract(engine: string, makePlace: () => Promise<Place>): vo
       assert.deepEqual(log.warnings, []);
     });
   }
+}
+
+/** As much as may go. */
+const everything: CutBounds = { beforeMs: Number.POSITIVE_INFINITY, bytesMax: 0 };
+
+async function cutAll(log: Log, bounds: CutBounds): Promise<void> {
+  while (!(await log.cut(bounds)));
+}
+
+function atMs(sequence: number): number {
+  return entries(sequence, sequence)[0]?.atMs ?? 0;
 }
 
 function noRow(): void {

@@ -1,5 +1,12 @@
 export type { Entry } from "./entry.ts";
-export { type Log, LogError, type LogErrorCode, type Snapshot } from "./log.ts";
+export {
+  type CutBounds,
+  type Log,
+  LogError,
+  type LogErrorCode,
+  type LogSize,
+  type Snapshot,
+} from "./log.ts";
 export { MemoryLog } from "./memory.ts";
 export { SqliteLog } from "./sqlite.ts";
 export { type Verdict, verifyLog } from "./verify.ts";

@@ -7,11 +7,15 @@ export interface Log extends AsyncDisposable {
   readonly id: string;
   /** The first sequence that can still be read; one more than the last when there is none. */
   readonly oldestSequence: number;
+  /** The time of that entry; 0 if there is none. */
+  readonly oldestAtMs: number;
   readonly lastSequence: number;
   /** The time of the last entry; 0 if there is none. */
   readonly lastAtMs: number;
   /** Whether what is appended outlives this process. */
   readonly isKept: boolean;
+  /** Where set, the engine itself forgets all but so many, and need not be cut. */
+  readonly entriesMax?: number;
   /** What was found and mended when the log was opened, for people to read. */
   readonly warnings: readonly string[];
 
@@ -36,7 +40,32 @@ export interface Log extends AsyncDisposable {
 
   /** Hands the rows of the newest intact snapshot to `onRow`; answers its sequence, 0 if none. */
   loadSnapshot(onRow: (name: SectionName, row: string) => void): Promise<number>;
+
+  /**
+   * Forgets some of the oldest entries, if the bounds say so: all of them or none, however it ends, and
+   * no more at a time than takes a few milliseconds. Never one that comes after the older of the two
+   * newest intact snapshots: should the newest turn out damaged, the log can still be opened. Answers
+   * whether that was all for now. Rejects with `cannot_write` or `damaged`, and is as it was.
+   */
+  cut(bounds: CutBounds): Promise<boolean>;
+
+  /** How much room the log takes. */
+  size(): LogSize;
 }
+
+export type CutBounds = {
+  /** Entries from before this time go. */
+  readonly beforeMs: number;
+  /** So many of the oldest go that the others take no more than this. */
+  readonly bytesMax: number;
+};
+
+export type LogSize = {
+  /** What the entries take: `CutBounds.bytesMax` is about this. */
+  readonly entriesBytes: number;
+  /** All files: the entries, what is free between them, what is not yet in its place, snapshots. */
+  readonly diskBytes: number;
+};
 
 export type Snapshot = { readonly sequence: number; readonly sections: readonly Section[] };
 

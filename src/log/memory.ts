@@ -3,17 +3,25 @@ import { randomUUID } from "node:crypto";
 import type { SectionName } from "../core/index.ts";
 import type { Entry } from "./entry.ts";
 import { limits } from "./limits.ts";
-import { type Log, LogError } from "./log.ts";
+import { type Log, LogError, type LogSize } from "./log.ts";
 
 export class MemoryLog implements Log {
   readonly id: string = randomUUID();
   readonly isKept = false;
+  readonly entriesMax: number = limits.memoryEntriesMax;
   readonly warnings: readonly string[] = [];
-  #entries: Entry[] = [];
+  /** What is forgotten leaves its place behind; places are done away with now and then. */
+  #entries: (Entry | undefined)[] = [];
+  #forgotten = 0;
+  #bytes = 0;
   #lastSequence = 0;
 
   get oldestSequence(): number {
-    return this.#lastSequence - Math.min(this.#entries.length, limits.memoryEntriesMax) + 1;
+    return this.#lastSequence - (this.#entries.length - this.#forgotten) + 1;
+  }
+
+  get oldestAtMs(): number {
+    return this.#entries[this.#forgotten]?.atMs ?? 0;
   }
 
   get lastSequence(): number {
@@ -31,12 +39,12 @@ export class MemoryLog implements Log {
         `expected ${expectedSequence} to be the last entry, it is ${this.#lastSequence}`,
       );
     }
-    for (const entry of entries) this.#entries.push(entry);
-    this.#lastSequence += entries.length;
-    // Cutting at twice the bound moves each entry at most once.
-    if (this.#entries.length >= 2 * limits.memoryEntriesMax) {
-      this.#entries = this.#entries.slice(-limits.memoryEntriesMax);
+    for (const entry of entries) {
+      this.#entries.push(entry);
+      this.#bytes += entry.body.length;
     }
+    this.#lastSequence += entries.length;
+    this.#forget();
   }
 
   async read(afterSequence: number, limit: number): Promise<readonly Entry[]> {
@@ -45,6 +53,7 @@ export class MemoryLog implements Log {
     const entries: Entry[] = [];
     let bytes = 0;
     for (const entry of this.#entries.slice(start, start + limit)) {
+      if (!entry) continue;
       entries.push(entry);
       bytes += entry.body.length;
       if (bytes > limits.readBytesMax) break;
@@ -57,6 +66,32 @@ export class MemoryLog implements Log {
 
   async loadSnapshot(_onRow: (name: SectionName, row: string) => void): Promise<number> {
     return 0;
+  }
+
+  /** It has bounds of its own. */
+  async cut(): Promise<boolean> {
+    return true;
+  }
+
+  size(): LogSize {
+    return { entriesBytes: this.#bytes, diskBytes: 0 };
+  }
+
+  /** The last one stays, however large it is: it has the time of the log. */
+  #forget(): void {
+    const { memoryEntriesMax, memoryBytesMax } = limits;
+    while (
+      this.#entries.length - this.#forgotten > memoryEntriesMax ||
+      (this.#bytes > memoryBytesMax && this.#forgotten < this.#entries.length - 1)
+    ) {
+      this.#bytes -= this.#entries[this.#forgotten]?.body.length ?? 0;
+      this.#entries[this.#forgotten] = undefined;
+      this.#forgotten += 1;
+    }
+    // When half of them are empty: so each entry is moved once, on average.
+    if (this.#forgotten < this.#entries.length / 2) return;
+    this.#entries = this.#entries.slice(this.#forgotten);
+    this.#forgotten = 0;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}

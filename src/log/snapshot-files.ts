@@ -4,7 +4,7 @@
  * it, or with a wrong one, is passed over for the one before.
  */
 import { createHash } from "node:crypto";
-import { createReadStream, existsSync, lstatSync } from "node:fs";
+import { createReadStream, existsSync, lstatSync, readdirSync } from "node:fs";
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
@@ -14,9 +14,12 @@ import type { Snapshot } from "./log.ts";
 
 const format = 1;
 const suffix = ".snapshot";
+const snapshotName = /^([1-9]\d{0,15})\.snapshot$/;
 
 export class SnapshotFiles {
   readonly #directory: string;
+  /** What was found when each was verified, or known when it was written. */
+  readonly #verified = new Map<number, boolean>();
 
   constructor(directory: string) {
     this.#directory = directory;
@@ -53,19 +56,43 @@ export class SnapshotFiles {
     }
     await rename(unfinished, path);
     await this.#syncDirectory();
-    for (const old of (await this.sequences()).slice(limits.snapshotsKept)) {
-      await rm(join(this.#directory, `${old}${suffix}`));
-    }
+    this.#verified.set(sequence, true);
+    await this.#deleteOthers();
   }
 
-  /** Newest first. */
+  /** Newest first. What is no file, or is called otherwise, is not ours. */
   async sequences(): Promise<readonly number[]> {
     if (!existsSync(this.#directory)) return [];
-    const names = await readdir(this.#directory);
-    return names
-      .flatMap((name) => /^([1-9]\d{0,15})\.snapshot$/.exec(name)?.[1] ?? [])
+    const found = await readdir(this.#directory, { withFileTypes: true });
+    return found
+      .flatMap((file) => (file.isFile() ? (snapshotName.exec(file.name)?.[1] ?? []) : []))
       .map(Number)
       .sort((one, other) => other - one);
+  }
+
+  /**
+   * What comes up to here may be forgotten: the older of the two newest that are intact. 0 as long as
+   * there are not two: then everything is needed, should the one be damaged.
+   */
+  async covered(): Promise<number> {
+    const intact = await this.#newestIntact();
+    return intact.length < limits.snapshotsKept ? 0 : (intact.at(-1) ?? 0);
+  }
+
+  get bytes(): number {
+    if (!existsSync(this.#directory)) return 0;
+    let bytes = 0;
+    for (const name of readdirSync(this.#directory)) {
+      bytes += lstatSync(join(this.#directory, name), { throwIfNoEntry: false })?.size ?? 0;
+    }
+    return bytes;
+  }
+
+  /** For one that must never be used: what it was made of is no longer in the log. */
+  async setAside(sequence: number): Promise<void> {
+    const path = join(this.#directory, `${sequence}${suffix}`);
+    await rename(path, `${path}.set-aside`);
+    await this.#syncDirectory();
   }
 
   /** Reads the whole file once to verify it, and again to hand out its rows: nothing unverified is used. */
@@ -86,6 +113,29 @@ export class SnapshotFiles {
       return await this.#verify(sequence);
     } catch {
       return false;
+    }
+  }
+
+  /** Up to as many as are kept. Each is read once in the life of this process. */
+  async #newestIntact(): Promise<readonly number[]> {
+    const intact: number[] = [];
+    for (const sequence of await this.sequences()) {
+      if (intact.length === limits.snapshotsKept) break;
+      const isIntact = this.#verified.get(sequence) ?? (await this.isIntact(sequence));
+      this.#verified.set(sequence, isIntact);
+      if (isIntact) intact.push(sequence);
+    }
+    return intact;
+  }
+
+  /** Only when as many as are kept are intact: until then, an older one may be the last resort. */
+  async #deleteOthers(): Promise<void> {
+    const intact = await this.#newestIntact();
+    if (intact.length < limits.snapshotsKept) return;
+    for (const sequence of await this.sequences()) {
+      if (intact.includes(sequence)) continue;
+      await rm(join(this.#directory, `${sequence}${suffix}`), { force: true });
+      this.#verified.delete(sequence);
     }
   }
 

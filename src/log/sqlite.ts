@@ -3,19 +3,22 @@
  * WAL with `synchronous=FULL`: when `append` resolves, the entries are on the disk.
  */
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { SectionName } from "../core/index.ts";
-import { type Entry, isIntact, noChecksum, type Sealed, seal, unseal } from "./entry.ts";
+import { type CutMark, nothingCut, parseMark } from "./cut-mark.ts";
+import { Cutter } from "./cutter.ts";
+import { type Entry, isIntact, type Sealed, seal, unseal } from "./entry.ts";
 import { limits } from "./limits.ts";
-import { type Log, LogError, type Snapshot } from "./log.ts";
+import { type CutBounds, type Log, LogError, type LogSize, type Snapshot } from "./log.ts";
 import { columns, isBusy, isDamage, toSealed } from "./rows.ts";
 import { SnapshotFiles } from "./snapshot-files.ts";
 
 /** Raised when an older release could not read what this one writes. */
 const format = 1;
 
+/** `stream` is for entries that will be replayed apart from the others; nothing has one yet. */
 const schema = `
   create table entries (
     sequence integer primary key,
@@ -40,16 +43,20 @@ export class SqliteLog implements Log {
   readonly warnings: string[] = [];
   readonly #database: DatabaseSync;
   readonly #lock: DatabaseSync;
+  readonly #directory: string;
   readonly #snapshots: SnapshotFiles;
+  readonly #cutter: Cutter;
   readonly #begin: StatementSync;
   readonly #insert: StatementSync;
   readonly #commit: StatementSync;
   readonly #select: StatementSync;
-  #oldestSequence = 1;
-  #lastSequence = 0;
-  #lastAtMs = 0;
-  #lastChecksum = noChecksum;
-  #hasSetAside = false;
+  /** What was cut last. */
+  #cut: CutMark;
+  #oldestSequence: number;
+  #oldestAtMs = 0;
+  #lastSequence: number;
+  #lastAtMs: number;
+  #lastChecksum: string;
   #isOpen = true;
 
   /** Refuses with `in_use`, `too_new`, `damaged` or `unusable`. */
@@ -78,6 +85,7 @@ export class SqliteLog implements Log {
   }) {
     this.#lock = parts.lock;
     this.#database = parts.database;
+    this.#directory = parts.directory;
     this.#snapshots = new SnapshotFiles(join(parts.directory, "snapshots"));
     this.id = this.#prepareFormat(parts.directory);
     this.#begin = this.#database.prepare("begin immediate");
@@ -90,11 +98,23 @@ export class SqliteLog implements Log {
       `select ${columns} from entries where sequence >= ? order by sequence limit ?`,
     );
     this.#select.setReturnArrays(true);
+    this.#cutter = new Cutter(this.#database, this.id);
+    this.#cut = this.#readCut();
+    // Where nothing is left, what was cut is all that is known.
+    this.#oldestSequence = this.#cut.sequence + 1;
+    this.#lastSequence = this.#cut.sequence;
+    this.#lastAtMs = this.#cut.atMs;
+    this.#lastChecksum = this.#cut.checksum;
     this.#checkTail();
+    this.#checkHead();
   }
 
   get oldestSequence(): number {
     return this.#oldestSequence;
+  }
+
+  get oldestAtMs(): number {
+    return this.#oldestAtMs;
   }
 
   get lastSequence(): number {
@@ -127,6 +147,7 @@ export class SqliteLog implements Log {
       throw new LogError("cannot_write", message, { cause });
     }
     if (last) this.#remember(last);
+    this.#oldestAtMs ||= entries[0]?.atMs ?? 0;
   }
 
   async read(afterSequence: number, limit: number): Promise<readonly Entry[]> {
@@ -139,8 +160,9 @@ export class SqliteLog implements Log {
 
   async loadSnapshot(onRow: (name: SectionName, row: string) => void): Promise<number> {
     for (const sequence of await this.#snapshots.sequences()) {
-      if (sequence > this.#lastSequence && this.#hasSetAside) {
-        this.warnings.push(`snapshot ${sequence} is of an entry that was set aside; passed over`);
+      if (sequence > this.#lastSequence && this.#wereSetAside(sequence)) {
+        await this.#snapshots.setAside(sequence);
+        this.warnings.push(`snapshot ${sequence} is of an entry that was set aside, and so is it`);
         continue;
       }
       if (sequence > this.#lastSequence && (await this.#snapshots.isIntact(sequence))) {
@@ -151,6 +173,30 @@ export class SqliteLog implements Log {
       this.warnings.push(`snapshot ${sequence} is damaged and was passed over`);
     }
     return 0;
+  }
+
+  async cut(bounds: CutBounds): Promise<boolean> {
+    if (!this.#exceeds(bounds)) return true;
+    const upTo = await this.#snapshots.covered();
+    if (!this.#isOpen || upTo < this.#oldestSequence) return true;
+    try {
+      this.#cut = this.#cutter.cut(bounds, { upTo }) ?? this.#cut;
+    } catch (cause) {
+      const code = isDamage(cause) ? "damaged" : "cannot_write";
+      throw new LogError(code, `the log cannot be cut: ${messageOf(cause)}`, { cause });
+    }
+    this.#findOldest();
+    return upTo < this.#oldestSequence || !this.#exceeds(bounds);
+  }
+
+  size(): LogSize {
+    const { entriesBytes } = this.#cutter;
+    let diskBytes = this.#snapshots.bytes;
+    for (const name of ["log.db", "log.db-wal"]) {
+      const file = statSync(join(this.#directory, name), { throwIfNoEntry: false });
+      diskBytes += file?.size ?? 0;
+    }
+    return { entriesBytes, diskBytes };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -183,8 +229,6 @@ export class SqliteLog implements Log {
    * it must not keep the plane from starting. Damage before that is found when it is read, and refused.
    */
   #checkTail(): void {
-    const oldest = this.#database.prepare("select min(sequence) as first from entries").get();
-    this.#oldestSequence = Number(oldest?.["first"] ?? 1);
     const select = this.#database.prepare(
       `select ${columns} from entries order by sequence desc limit 1`,
     );
@@ -196,11 +240,56 @@ export class SqliteLog implements Log {
         .prepare("insert into damaged values (?, ?, ?)")
         .run(Date.now(), sequence, JSON.stringify(last));
       this.#database.prepare("delete from entries where sequence = ?").run(sequence);
-      this.#hasSetAside = true;
       this.warnings.push(`entry ${sequence}, the last one, was damaged and has been set aside`);
       last = sealedOrNone(select.get());
     }
     if (last) this.#remember(last);
+  }
+
+  /** Entries that are missing before the first one, and were not cut, are told: no start depends on them. */
+  #checkHead(): void {
+    this.#findOldest();
+    const first = this.#cut.sequence + 1;
+    if (this.#oldestSequence === first) return;
+    const problem =
+      this.#oldestSequence > first
+        ? `entries ${first} to ${this.#oldestSequence - 1} are missing, and were not cut`
+        : `entry ${this.#oldestSequence} is there, but is said to have been cut`;
+    this.warnings.push(`${problem}; tipstaff doctor says more`);
+  }
+
+  #readCut(): CutMark {
+    const row = this.#database.prepare("select value from about where key = 'cut'").get();
+    if (!row) return nothingCut;
+    const mark = parseMark(this.id, String(row["value"]));
+    if (!mark) this.warnings.push("the mark of what was cut from the log is damaged");
+    return mark ?? nothingCut;
+  }
+
+  #findOldest(): void {
+    const select = this.#database.prepare(
+      "select sequence, atMs from entries order by sequence limit 1",
+    );
+    // A number that is too large for us is found by its checksum, when it is read.
+    select.setReadBigInts(true);
+    const oldest = select.get();
+    this.#oldestSequence = Number(oldest?.["sequence"] ?? this.#lastSequence + 1);
+    this.#oldestAtMs = Number(oldest?.["atMs"] ?? 0);
+  }
+
+  #exceeds({ beforeMs, bytesMax }: CutBounds): boolean {
+    if (this.#oldestSequence > this.#lastSequence) return false;
+    return this.#oldestAtMs < beforeMs || this.#cutter.entriesBytes > bytesMax;
+  }
+
+  /** Whether all that is missing up to a sequence was found damaged and set aside, now or earlier. */
+  #wereSetAside(sequence: number): boolean {
+    const row = this.#database
+      .prepare(
+        "select count(distinct sequence) as n from damaged where sequence > ? and sequence <= ?",
+      )
+      .get(this.#lastSequence, sequence);
+    return Number(row?.["n"]) === sequence - this.#lastSequence;
   }
 
   #remember({ sequence, atMs, checksum }: Sealed): void {
@@ -220,7 +309,7 @@ export class SqliteLog implements Log {
         if (bytes > limits.readBytesMax) break;
         const sealed = toSealed(row);
         const isNext = sealed.sequence === expected;
-        const isChained = !before || sealed.previous === before.checksum;
+        const isChained = sealed.previous === (before?.checksum ?? this.#checksumBefore(sealed));
         if (!isNext || !isChained || !isIntact(sealed)) throw damagedAt(expected);
         before = sealed;
         expected += 1;
@@ -237,6 +326,11 @@ export class SqliteLog implements Log {
       throw isDamage(cause) ? damagedAt(expected, cause) : cause;
     }
     return entries;
+  }
+
+  /** What an entry that is read without the one before it must follow from, as far as that is known. */
+  #checksumBefore({ sequence, previous }: Sealed): string {
+    return sequence === this.#cut.sequence + 1 ? this.#cut.checksum : previous;
   }
 }
 

@@ -2,7 +2,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { isIntact, noChecksum, type Sealed } from "./entry.ts";
+import { type CutMark, nothingCut, parseMark } from "./cut-mark.ts";
+import { isIntact, type Sealed } from "./entry.ts";
 import { LogError } from "./log.ts";
 import { columns, toSealed } from "./rows.ts";
 import { SnapshotFiles } from "./snapshot-files.ts";
@@ -32,9 +33,13 @@ export async function verifyLog(
     if (problems.length < problemsMax) problems.push(problem);
   };
   let before: Sealed | undefined;
+  let cut = nothingCut;
   let first = 0;
   let done = 0;
   try {
+    // The mark and the entries at one moment: a daemon may be cutting.
+    database.exec("begin");
+    cut = readMark(database) ?? cut;
     const total = Number(database.prepare("select count(*) as n from entries").get()?.["n"]);
     const select = database.prepare(`select ${columns} from entries order by sequence`);
     select.setReturnArrays(true);
@@ -43,18 +48,22 @@ export async function verifyLog(
     for (const row of select.iterate()) {
       const entry = toSealed((row as unknown as unknown[]).map(withoutBigInt));
       first ||= entry.sequence;
-      if (before && entry.sequence !== before.sequence + 1) {
-        complain(`entries ${before.sequence + 1} to ${entry.sequence - 1} are missing`);
-      } else if (
-        entry.previous !== (before?.checksum ?? (first === 1 ? noChecksum : entry.previous))
-      ) {
-        complain(`entry ${entry.sequence} does not follow from the one before`);
+      const { sequence, checksum } = before ?? cut;
+      if (entry.sequence > sequence + 1) {
+        complain(`entries ${sequence + 1} to ${entry.sequence - 1} are missing`);
+      } else if (entry.sequence <= sequence) {
+        complain(`entry ${entry.sequence} is there, but is said to have been cut`);
+      } else if (entry.previous !== checksum) {
+        const isFirst = before === undefined && cut.sequence > 0;
+        const what = isFirst ? "what was cut before it" : "the one before";
+        complain(`entry ${entry.sequence} does not follow from ${what}`);
       }
       if (!isIntact(entry)) complain(`entry ${entry.sequence} is damaged`);
       before = entry;
       done += 1;
       if (done % 10_000 === 0) onProgress(done, total);
     }
+    if (!readMark(database)) complain("the mark of what was cut from the log is damaged");
     for (const row of database.prepare("select sequence from damaged").all()) {
       complain(`entry ${row["sequence"]} was damaged and set aside earlier`);
     }
@@ -64,15 +73,41 @@ export async function verifyLog(
   } finally {
     database.close();
   }
+  const lastSequence = before?.sequence ?? cut.sequence;
+  const snapshots = await verifySnapshots(directory, complain);
+  const intact = snapshots.filter((snapshot) => snapshot.isIntact);
+  const [newest = 0, older = newest] = intact.map(({ sequence }) => sequence);
+  if (cut.sequence > newest) {
+    const lost = `what was cut, up to entry ${cut.sequence}, is in no snapshot`;
+    complain(`${lost}: the log cannot be opened`);
+  } else if (cut.sequence > older) {
+    complain(`entries that snapshot ${older} needs were cut, up to ${cut.sequence}`);
+  }
+  return { entries: done, firstSequence: first, lastSequence, snapshots, problems };
+}
+
+/** Nothing cut where there is no mark; undefined if there is one that we did not make. */
+function readMark(database: DatabaseSync): CutMark | undefined {
+  const about = database.prepare("select value from about where key = ?");
+  const mark = about.get("cut")?.["value"];
+  if (mark === undefined) return nothingCut;
+  return parseMark(String(about.get("id")?.["value"]), String(mark));
+}
+
+async function verifySnapshots(
+  directory: string,
+  complain: (problem: string) => void,
+): Promise<Verdict["snapshots"]> {
   const files = new SnapshotFiles(join(directory, "snapshots"));
   const snapshots = [];
   for (const sequence of await files.sequences()) {
-    const snapshot = { sequence, isIntact: await files.isIntact(sequence) };
-    if (!snapshot.isIntact) complain(`snapshot ${sequence} is damaged`);
-    snapshots.push(snapshot);
+    const isIntact = await files.isIntact(sequence);
+    // A daemon may have replaced it in the meantime.
+    if (!isIntact && !(await files.sequences()).includes(sequence)) continue;
+    if (!isIntact) complain(`snapshot ${sequence} is damaged`);
+    snapshots.push({ sequence, isIntact });
   }
-  const lastSequence = before?.sequence ?? 0;
-  return { entries: done, firstSequence: first, lastSequence, snapshots, problems };
+  return snapshots;
 }
 
 function withoutBigInt(value: unknown): unknown {

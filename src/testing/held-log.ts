@@ -2,7 +2,7 @@
  * A log whose appends can be held back, so that a test can stand in the moment in which something is
  * decided but not yet durable, and look around. What is let through goes to a log that is real.
  */
-import type { Entry, Log, Snapshot } from "../log/index.ts";
+import type { CutBounds, Entry, Log, LogSize, Snapshot } from "../log/index.ts";
 import { MemoryLog } from "../log/index.ts";
 
 type Held = {
@@ -73,6 +73,10 @@ export class HeldLog implements Log {
     return this.#log.oldestSequence;
   }
 
+  get oldestAtMs(): number {
+    return this.#log.oldestAtMs;
+  }
+
   get lastSequence(): number {
     return this.#log.lastSequence;
   }
@@ -99,6 +103,14 @@ export class HeldLog implements Log {
 
   loadSnapshot(onRow: Parameters<Log["loadSnapshot"]>[0]): Promise<number> {
     return this.#log.loadSnapshot(onRow);
+  }
+
+  cut(bounds: CutBounds): Promise<boolean> {
+    return this.#log.cut(bounds);
+  }
+
+  size(): LogSize {
+    return this.#log.size();
   }
 
   [Symbol.asyncDispose](): PromiseLike<void> {

@@ -5,11 +5,23 @@
  *
  * An append is one frame: a line for each entry, then a line that commits them. A last frame that is
  * not whole was never promised to anyone, and is dropped when the log is opened.
+ *
+ * A cut is a file with its mark, renamed when it is synced: from then on, what is before it is out of
+ * reach. The frames stay where they are; what a disk does with its room is not what is tried out here.
  */
+import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { printRow, type SectionName } from "../core/index.ts";
+import { type CutMark, nothingCut, parseMark, printMark } from "../log/cut-mark.ts";
 import { isIntact, noChecksum, type Sealed, seal, unseal } from "../log/entry.ts";
-import { type Entry, type Log, LogError, type Snapshot } from "../log/index.ts";
+import {
+  type CutBounds,
+  type Entry,
+  type Log,
+  LogError,
+  type LogSize,
+  type Snapshot,
+} from "../log/index.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
 
 export type SimulatedLogOptions = {
@@ -23,17 +35,23 @@ export type SimulatedLogOptions = {
 const file = "log";
 const snapshotName = /^(\d+)\.snapshot$/;
 const snapshotsKept = 2;
+const cutFile = "cut";
+/** Few, so that a storm sees many cuts. */
+const cutEntriesMax = 5;
 
 export class SimulatedLog implements Log {
   readonly id: string;
   readonly isKept = true;
-  readonly oldestSequence = 1;
   readonly warnings: string[] = [];
   readonly #disk: SimulatedDisk;
   readonly #later: (run: () => void) => void;
   readonly #fails: () => boolean;
+  /** All, also those that were cut: the sequence says where each is. */
   readonly #entries: Entry[] = [];
+  readonly #checksums: string[] = [];
+  #cut: CutMark = nothingCut;
   #lastChecksum = noChecksum;
+  #begun = 0;
 
   static open({
     disk,
@@ -49,6 +67,14 @@ export class SimulatedLog implements Log {
     this.#later = later;
     this.#fails = fails;
     this.#recover();
+  }
+
+  get oldestSequence(): number {
+    return this.#cut.sequence + 1;
+  }
+
+  get oldestAtMs(): number {
+    return this.#entries[this.#cut.sequence]?.atMs ?? 0;
   }
 
   get lastSequence(): number {
@@ -73,6 +99,7 @@ export class SimulatedLog implements Log {
     await this.#step();
     this.#disk.sync(file);
     this.#entries.push(...entries);
+    this.#checksums.push(...sealed.map(({ checksum }) => checksum));
     this.#lastChecksum = sealed.at(-1)?.checksum ?? this.#lastChecksum;
     // It is durable now; that the caller learns of it is a step of its own.
     await this.#pause();
@@ -81,7 +108,7 @@ export class SimulatedLog implements Log {
   async read(afterSequence: number, limit: number): Promise<readonly Entry[]> {
     // Between asking and being told, the log may grow, before it is read and after.
     await this.#pause();
-    const start = Math.max(0, afterSequence);
+    const start = Math.max(this.#cut.sequence, afterSequence);
     const page = this.#entries.slice(start, start + limit);
     await this.#pause();
     return page;
@@ -89,12 +116,11 @@ export class SimulatedLog implements Log {
 
   async saveSnapshot({ sequence, sections }: Snapshot, signal?: AbortSignal): Promise<void> {
     const name = `${sequence}.snapshot`;
-    const unfinished = "unfinished";
+    const unfinished = this.#unfinished();
     const rows = sections.flatMap((section) =>
       section.rows.map((_, at) => `${section.name} ${printRow(section, at)}\n`),
     );
     const text = rows.join("");
-    this.#disk.delete(unfinished);
     await this.#step();
     this.#disk.write(unfinished, Buffer.from(text));
     await this.#step();
@@ -104,17 +130,17 @@ export class SimulatedLog implements Log {
     this.#disk.sync(unfinished);
     await this.#step();
     this.#disk.rename(unfinished, name);
-    for (const old of this.#snapshots().slice(snapshotsKept)) {
-      this.#disk.delete(`${old}.snapshot`);
+    const intact = this.#intactSnapshots();
+    if (intact.length < snapshotsKept) return;
+    for (const old of this.#snapshots()) {
+      if (!intact.includes(old)) this.#disk.delete(`${old}.snapshot`);
     }
   }
 
   async loadSnapshot(onRow: (name: SectionName, row: string) => void): Promise<number> {
     for (const sequence of this.#snapshots()) {
-      const text = String(this.#disk.read(`${sequence}.snapshot`));
-      const end = text.lastIndexOf("end ");
-      const rows = text.slice(0, end);
-      if (text.slice(end) !== `end ${hash("sha256", rows)}\n`) {
+      const rows = this.#readSnapshot(sequence);
+      if (rows === undefined) {
         this.warnings.push(`snapshot ${sequence} is damaged and was passed over`);
         continue;
       }
@@ -127,7 +153,47 @@ export class SimulatedLog implements Log {
     return 0;
   }
 
+  async cut(bounds: CutBounds): Promise<boolean> {
+    await this.#pause();
+    const intact = this.#intactSnapshots();
+    const upTo = intact.length < snapshotsKept ? 0 : (intact.at(-1) ?? 0);
+    let sequence = this.#cut.sequence;
+    const last = Math.min(upTo, sequence + cutEntriesMax);
+    while (sequence < last && this.#exceeds(bounds, sequence)) sequence += 1;
+    if (sequence === this.#cut.sequence) return true;
+    const mark = {
+      sequence,
+      atMs: this.#entries[sequence - 1]?.atMs ?? 0,
+      checksum: this.#checksums[sequence - 1] ?? noChecksum,
+    };
+    const unfinished = this.#unfinished();
+    await this.#step();
+    this.#disk.write(unfinished, Buffer.from(printMark(this.id, mark)));
+    await this.#step();
+    this.#disk.sync(unfinished);
+    await this.#step();
+    this.#disk.rename(unfinished, cutFile);
+    this.#cut = mark;
+    await this.#pause();
+    return sequence === upTo || !this.#exceeds(bounds, sequence);
+  }
+
+  size(): LogSize {
+    const diskBytes = this.#disk.names.reduce((sum, name) => sum + this.#disk.read(name).length, 0);
+    return { entriesBytes: this.#bytesAfter(this.#cut.sequence), diskBytes };
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {}
+
+  #exceeds({ beforeMs, bytesMax }: CutBounds, sequence: number): boolean {
+    const next = this.#entries[sequence];
+    if (!next) return false;
+    return next.atMs < beforeMs || this.#bytesAfter(sequence) > bytesMax;
+  }
+
+  #bytesAfter(sequence: number): number {
+    return this.#entries.slice(sequence).reduce((sum, { body }) => sum + body.length, 0);
+  }
 
   /** Newest first. */
   #snapshots(): readonly number[] {
@@ -135,6 +201,25 @@ export class SimulatedLog implements Log {
       .flatMap((name) => snapshotName.exec(name)?.[1] ?? [])
       .map(Number)
       .sort((one, other) => other - one);
+  }
+
+  #intactSnapshots(): readonly number[] {
+    const isIntact = (sequence: number): boolean => this.#readSnapshot(sequence) !== undefined;
+    return this.#snapshots().filter(isIntact).slice(0, snapshotsKept);
+  }
+
+  /** Its rows; undefined if it is damaged. */
+  #readSnapshot(sequence: number): string | undefined {
+    const text = String(this.#disk.read(`${sequence}.snapshot`));
+    const end = text.lastIndexOf("end ");
+    const rows = text.slice(0, end);
+    return text.slice(end) === `end ${hash("sha256", rows)}\n` ? rows : undefined;
+  }
+
+  /** A name of its own for each file that is being written. */
+  #unfinished(): string {
+    this.#begun += 1;
+    return `unfinished-${this.#begun}`;
   }
 
   #seal(entries: readonly Entry[]): readonly Sealed[] {
@@ -147,6 +232,11 @@ export class SimulatedLog implements Log {
   }
 
   #recover(): void {
+    for (const name of this.#disk.names) {
+      if (name.startsWith("unfinished")) this.#disk.delete(name);
+    }
+    const mark = String(this.#disk.read(cutFile));
+    this.#cut = mark === "" ? nothingCut : (parseMark(this.id, mark) ?? assert.fail("a torn mark"));
     const bytes = this.#disk.read(file);
     let good = 0;
     for (;;) {
@@ -156,6 +246,7 @@ export class SimulatedLog implements Log {
         const entry = unseal(sealed);
         if (!entry) throw new LogError("too_new", `entry ${sealed.sequence} is of a later release`);
         this.#entries.push(entry);
+        this.#checksums.push(sealed.checksum);
       }
       this.#lastChecksum = found.frame.at(-1)?.checksum ?? this.#lastChecksum;
       good = found.end;
