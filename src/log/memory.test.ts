@@ -23,6 +23,22 @@ test("a log in memory forgets what is older than its bound, and says from where 
   assert.equal((await log.read(2 * bound + batch - 1, 10))[0]?.sequence, 2 * bound + batch);
 });
 
+test("a log in memory forgets sooner where entries are large, but never the last one", async () => {
+  await using log = new MemoryLog();
+  const text = "x".repeat(5_000_000);
+  const count = Math.ceil(limits.memoryBytesMax / text.length) + 10;
+  for (let last = 0; last < count; last++) {
+    await log.append(entries(last + 1, last + 1, { text }), last);
+  }
+  assert(log.size().entriesBytes <= limits.memoryBytesMax);
+  assert(log.oldestSequence > 10 && log.oldestSequence < 20, `${log.oldestSequence}`);
+  const [oldest] = await log.read(0, 1);
+  assert.deepEqual([oldest?.sequence, oldest?.atMs], [log.oldestSequence, log.oldestAtMs]);
+  await log.append(entries(count + 1, count + 1, { text: "x".repeat(300_000_000) }), count);
+  assert.deepEqual([log.oldestSequence, log.lastSequence], [count + 1, count + 1]);
+  assert.equal((await log.read(count, 9)).length, 1);
+});
+
 test("a log in memory does not pretend to keep anything", async () => {
   await using log = new MemoryLog();
   assert.equal(log.isKept, false);

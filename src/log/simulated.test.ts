@@ -7,6 +7,8 @@ import { SimulatedDisk } from "../testing/simulated-disk.ts";
 import { SimulatedLog } from "../testing/simulated-log.ts";
 import { logContract } from "./contract.ts";
 
+const sections = [{ name: "policy", rows: [] }] as const;
+
 logContract("simulated", async () => {
   const disk = new SimulatedDisk();
   return {
@@ -39,11 +41,37 @@ test("whatever a crash leaves of an append, the log opens to what was promised o
   }
 });
 
+test("wherever a crash comes during a cut, the log opens to what was before or after it", async () => {
+  const firsts = new Map<number, number>();
+  for (let seed = 1; seed <= 200; seed++) {
+    const random = new Random(seed);
+    const disk = new SimulatedDisk();
+    const before = SimulatedLog.open({ disk });
+    await before.append(entries(1, 9), 0);
+    for (const sequence of [4, 8]) await before.saveSnapshot({ sequence, sections });
+    const steps: (() => void)[] = [];
+    const log = SimulatedLog.open({ disk, later: (run) => steps.push(run) });
+    const cutting = log.cut({ beforeMs: Number.POSITIVE_INFINITY, bytesMax: 0 });
+    cutting.catch(() => {});
+    for (let step = random.below(6); step > 0; step--) {
+      steps.shift()?.();
+      await new Promise(setImmediate);
+    }
+    disk.crash(random);
+    const reopened = SimulatedLog.open({ disk });
+    const { oldestSequence } = reopened;
+    assert([1, 5].includes(oldestSequence), `seed ${seed}: ${oldestSequence}`);
+    assert(oldestSequence >= log.oldestSequence, "a cut that was told of is not taken back");
+    assert.deepEqual(await reopened.read(0, 99), entries(oldestSequence, 9));
+    firsts.set(oldestSequence, (firsts.get(oldestSequence) ?? 0) + 1);
+  }
+  assert((firsts.get(1) ?? 0) > 20 && (firsts.get(5) ?? 0) > 20, "both were seen");
+});
+
 test("a damaged snapshot is passed over for the one before", async () => {
   const disk = new SimulatedDisk();
   const log = SimulatedLog.open({ disk });
   await log.append(entries(1, 9), 0);
-  const sections = [{ name: "policy", rows: [] }] as const;
   for (const sequence of [3, 5])
     await log.saveSnapshot({ sequence, sections }, new AbortController().signal);
   disk.damage("5.snapshot", new Random(1));

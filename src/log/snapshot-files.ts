@@ -67,6 +67,7 @@ export class SnapshotFiles {
     return found
       .flatMap((file) => (file.isFile() ? (snapshotName.exec(file.name)?.[1] ?? []) : []))
       .map(Number)
+      .filter(Number.isSafeInteger)
       .sort((one, other) => other - one);
   }
 

@@ -8,7 +8,7 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
@@ -21,7 +21,9 @@ import { Random } from "../testing/random.ts";
 import { temporaryDirectory } from "../testing/temporary.ts";
 import { logContract } from "./contract.ts";
 import { type Sealed, seal } from "./entry.ts";
+import type { CutBounds, Log } from "./log.ts";
 import { SqliteLog } from "./sqlite.ts";
+import { verifyLog } from "./verify.ts";
 
 const never = new AbortController().signal;
 
@@ -231,12 +233,291 @@ test("of a log whose only entry is damaged nothing is left, and it can be used",
   assert.deepEqual(await log.read(0, 10), entries(1, 2));
 });
 
-test("a log whose beginning was cut off says from where on it can be read", async () => {
+test("a log whose beginning is missing says so, and from where on it can be read", async () => {
   await using place = await written(10);
   edit(place.path, "delete from entries where sequence < 4");
   await using log = SqliteLog.open(place.path);
   assert.deepEqual([log.oldestSequence, log.lastSequence], [4, 10]);
   assert.deepEqual(await log.read(3, 100), entries(4, 10));
+  assert.match(log.warnings.join(), /^entries 1 to 3 are missing, and were not cut/);
+});
+
+const cutDamages: Readonly<
+  Record<string, { readonly sql: string; readonly told: RegExp; readonly problem: RegExp }>
+> = {
+  "entries that went after the cut": {
+    sql: "delete from entries where sequence < 12",
+    told: /entries 9 to 11 are missing, and were not cut/,
+    problem: /^entries 9 to 11 are missing$/m,
+  },
+  "a mark that is gone": {
+    sql: "delete from about where key = 'cut'",
+    told: /entries 1 to 8 are missing, and were not cut/,
+    problem: /^entries 1 to 8 are missing$/m,
+  },
+  "a mark that was moved to hide what is missing": {
+    sql: `delete from entries where sequence < 12;
+          update about set value = replace(value, '"sequence":8', '"sequence":11') where key = 'cut'`,
+    told: /the mark of what was cut from the log is damaged/,
+    problem: /^the mark of what was cut from the log is damaged$/m,
+  },
+  "a mark of another log": {
+    sql: "update about set value = 'another' where key = 'id'",
+    told: /the mark of what was cut from the log is damaged/,
+    problem: /^the mark of what was cut from the log is damaged$/m,
+  },
+  "an entry in the middle": {
+    sql: "delete from entries where sequence = 14",
+    told: /^$/,
+    problem: /^entries 14 to 14 are missing$/m,
+  },
+};
+
+for (const [damage, { sql, told, problem }] of Object.entries(cutDamages)) {
+  test(`of a cut log, ${damage}: it is told when it opens or is read, and by the doctor`, async () => {
+    await using place = await cutAt(8, { of: 20 });
+    assert.deepEqual((await verifyLog(place.path, () => {})).problems, []);
+    edit(place.path, sql);
+    assert.match((await verifyLog(place.path, () => {})).problems.join("\n"), problem);
+    await using log = SqliteLog.open(place.path);
+    assert.match(log.warnings.join("\n"), told);
+    if (log.warnings.length === 0) await assert.rejects(log.read(0, 99), { code: "damaged" });
+  });
+}
+
+test("the first entry that is left must follow from what was cut", async () => {
+  await using place = await cutAt(8, { of: 20 });
+  reseal(place.path, 9, (entry) => entry);
+  const { problems } = await verifyLog(place.path, () => {});
+  assert.equal(problems[0], "entry 9 does not follow from what was cut before it");
+  await using log = SqliteLog.open(place.path);
+  await assert.rejects(log.read(0, 1), { code: "damaged", message: /entry 9/ });
+});
+
+test("a log of which more was cut than its snapshots stand for is not well", async () => {
+  await using place = await cutAt(8, { of: 20 });
+  await rm(join(place.path, "snapshots", "8.snapshot"));
+  await rename(
+    join(place.path, "snapshots", "15.snapshot"),
+    join(place.path, "snapshots", "7.snapshot"),
+  );
+  const { problems } = await verifyLog(place.path, () => {});
+  assert.deepEqual(problems, [
+    "snapshot 7 is damaged",
+    "what was cut, up to entry 8, is in no snapshot: the log cannot be opened",
+  ]);
+});
+
+test("a last entry that is damaged when all others were cut leaves the log where the cut was", async () => {
+  await using place = await written(10);
+  {
+    await using log = SqliteLog.open(place.path);
+    for (const sequence of [9, 10]) {
+      await log.saveSnapshot({ sequence, sections: stateOf(`${sequence}`) }, never);
+    }
+    await cutAll(log);
+    assert.equal(log.oldestSequence, 10);
+  }
+  edit(place.path, "update entries set body = 'torn' where sequence = 10");
+  {
+    await using log = SqliteLog.open(place.path);
+    assert.deepEqual([log.oldestSequence, log.lastSequence, log.oldestAtMs], [10, 9, 0]);
+    assert.equal(log.lastAtMs, entries(9, 9)[0]?.atMs);
+    assert.equal(await log.loadSnapshot(() => {}), 9);
+    await log.append(entries(10, 12), 9);
+    assert.equal(log.oldestAtMs, entries(10, 10)[0]?.atMs);
+  }
+  const set = "entry 10 was damaged and set aside earlier";
+  assert.deepEqual((await verifyLog(place.path, () => {})).problems, [set]);
+});
+
+test("a snapshot of an entry that was set aside is never used again", async () => {
+  await using place = await written(10);
+  {
+    await using log = SqliteLog.open(place.path);
+    for (const sequence of [5, 10]) {
+      await log.saveSnapshot({ sequence, sections: stateOf(`${sequence}`) }, never);
+    }
+  }
+  edit(place.path, "update entries set body = 'torn' where sequence = 10");
+  // The first start sets the entry aside, and ends before it has looked at snapshots.
+  await SqliteLog.open(place.path)[Symbol.asyncDispose]();
+  {
+    await using log = SqliteLog.open(place.path);
+    assert.equal(await log.loadSnapshot(() => {}), 5);
+    assert.match(log.warnings.join(), /^snapshot 10 is of an entry that was set aside/);
+    await log.append(entries(10, 11), 9);
+  }
+  await using log = SqliteLog.open(place.path);
+  assert.equal(await log.loadSnapshot(() => {}), 5, "another entry is the tenth now");
+  assert.deepEqual(log.warnings, []);
+});
+
+test("snapshots that are damaged do not count, and an intact one is not given up for them", async () => {
+  await using place = await written(20);
+  {
+    await using log = SqliteLog.open(place.path);
+    for (const sequence of [5, 8]) {
+      await log.saveSnapshot({ sequence, sections: stateOf(`${sequence}`) }, never);
+    }
+  }
+  const directory = join(place.path, "snapshots");
+  await writeFile(join(directory, "8.snapshot"), "nonsense");
+  await using log = SqliteLog.open(place.path);
+  await cutAll(log);
+  assert.equal(log.oldestSequence, 1, "only one is intact");
+  await log.saveSnapshot({ sequence: 20, sections: stateOf("c") }, never);
+  assert.deepEqual((await readdir(directory)).sort(), ["20.snapshot", "5.snapshot"]);
+  await cutAll(log);
+  assert.equal(log.oldestSequence, 6);
+});
+
+test("a snapshot that somebody removed does not count", async () => {
+  await using place = await written(20);
+  await using log = SqliteLog.open(place.path);
+  for (const sequence of [5, 8]) {
+    await log.saveSnapshot({ sequence, sections: stateOf(`${sequence}`) }, never);
+  }
+  await rm(join(place.path, "snapshots", "5.snapshot"));
+  await cutAll(log);
+  assert.equal(log.oldestSequence, 1);
+});
+
+test("what else lies in the directory of snapshots is left alone, and does no harm", async () => {
+  await using place = await written(20);
+  const directory = join(place.path, "snapshots");
+  await mkdir(join(directory, "17.snapshot"), { recursive: true });
+  await symlink("/dev/zero", join(directory, "18.snapshot"));
+  execFileSync("mkfifo", [join(directory, "19.snapshot")]);
+  const names = [
+    "0.snapshot",
+    "-3.snapshot",
+    "9999999999999999.snapshot",
+    "9.snapshot~",
+    "notes.txt",
+  ];
+  for (const name of names) {
+    await writeFile(join(directory, name), "mine");
+  }
+  const odd = (await readdir(directory)).sort();
+  await using log = SqliteLog.open(place.path);
+  assert.equal(await log.loadSnapshot(() => assert.fail("none is ours")), 0);
+  for (const sequence of [3, 5, 8]) {
+    await log.saveSnapshot({ sequence, sections: stateOf(`${sequence}`) }, never);
+  }
+  assert.deepEqual((await readdir(directory)).sort(), [...odd, "5.snapshot", "8.snapshot"].sort());
+  assert.equal(await log.loadSnapshot(() => {}), 8);
+  assert.deepEqual(log.warnings, []);
+  await cutAll(log);
+  assert.equal(log.oldestSequence, 6);
+  assert.deepEqual((await verifyLog(place.path, () => {})).problems, []);
+});
+
+test("a file named like a snapshot of the future is passed over, and goes when there are two others", async () => {
+  await using place = await written(20);
+  const directory = join(place.path, "snapshots");
+  await mkdir(directory);
+  await writeFile(join(directory, "999999999999999.snapshot"), "nonsense");
+  await using log = SqliteLog.open(place.path);
+  assert.equal(await log.loadSnapshot(() => {}), 0);
+  for (const sequence of [3, 5, 8]) {
+    await log.saveSnapshot({ sequence, sections: stateOf(`${sequence}`) }, never);
+  }
+  assert.deepEqual((await readdir(directory)).sort(), ["5.snapshot", "8.snapshot"]);
+});
+
+test("what is cut makes room for what is written: the file does not grow", async () => {
+  await using place = await temporaryDirectory();
+  await using log = SqliteLog.open(place.path);
+  const text = "x".repeat(400);
+  const sizes: number[] = [];
+  for (let round = 0; round < 6; round++) {
+    const last = log.lastSequence;
+    await log.append(entries(last + 1, last + 5_000, { text }), last);
+    for (const sequence of [last + 4_000, last + 4_900]) {
+      await log.saveSnapshot({ sequence, sections: stateOf("a") }, never);
+    }
+    await cutAll(log);
+    sizes.push((await stat(join(place.path, "log.db"))).size);
+    assert(log.size().entriesBytes < 1_500_000, `${log.size().entriesBytes} in use`);
+  }
+  const [, second = 0] = sizes;
+  assert((sizes.at(-1) ?? 0) <= second * 1.05, sizes.join());
+});
+
+test("a daemon that was killed while it cut lost nothing that it should have kept", async () => {
+  await using place = await temporaryDirectory();
+  const cutting = `${opening(place.path)}
+    const sections = [{ name: "policy", rows: [] }];
+    let last = log.lastSequence;
+    for (;;) {
+      await log.append(entries(last + 1, last + 2_000), last);
+      for (const at of [500, 2_000]) await log.saveSnapshot({ sequence: last + at, sections });
+      last += 2_000;
+      let isDone = false;
+      while (!isDone) {
+        isDone = await log.cut({ beforeMs: Infinity, bytesMax: 0 });
+        console.log(last, log.oldestSequence);
+      }
+    }`;
+  const random = new Random(20_262);
+  for (let round = 0; round < 5; round++) {
+    await using child = new Child(cutting);
+    assert.equal(await child.line(), "opened");
+    let [acknowledged = 0, oldest = 0] = [0, 0];
+    for (let lines = random.between(3, 12); lines > 0; lines--) {
+      [acknowledged = 0, oldest = 0] = (await child.line()).split(" ").map(Number);
+    }
+    await child.kill();
+    const { problems } = await verifyLog(place.path, () => {});
+    assert.deepEqual(problems, []);
+    await using log = SqliteLog.open(place.path);
+    assert.deepEqual(log.warnings, []);
+    assert(log.lastSequence >= acknowledged);
+    assert(log.oldestSequence >= oldest, "a process that ends takes no cut back");
+    const newest = await log.loadSnapshot(() => {});
+    assert(newest >= log.oldestSequence, "the older snapshot has all that comes after it");
+    const kept = await log.read(0, 100_000);
+    assert.deepEqual(kept, entries(log.oldestSequence, log.lastSequence));
+  }
+});
+
+test("wherever the write-ahead log ends, a cut was made as a whole or not at all", async () => {
+  await using place = await temporaryDirectory();
+  const source = join(place.path, "source");
+  const copy = join(place.path, "copy");
+  const random = new Random(20_263);
+  await using log = SqliteLog.open(source);
+  await log.append(entries(1, 300), 0);
+  for (const sequence of [290, 300]) {
+    await log.saveSnapshot({ sequence, sections: stateOf(`${sequence}`) }, never);
+  }
+  const firsts = [1];
+  for (let first = 10; first < 200; first += random.between(1, 20)) {
+    await cutAll(log, { beforeMs: entries(first, first)[0]?.atMs ?? 0, bytesMax: 1e9 });
+    firsts.push(first);
+    await log.append(entries(log.lastSequence + 1, log.lastSequence + 1), log.lastSequence);
+  }
+  const walLength = (await stat(join(source, "log.db-wal"))).size;
+  const seen = new Set<number>();
+  for (let cut = 0; cut < 40; cut++) {
+    execFileSync("cp", ["-r", source, copy]);
+    const wal = join(copy, "log.db-wal");
+    if (cut % 3 === 2) flipOneByte(wal, random.below(walLength));
+    else truncateSync(wal, random.below(walLength + 1));
+    {
+      await using reopened = SqliteLog.open(copy);
+      const { oldestSequence, lastSequence } = reopened;
+      if (lastSequence > 0) {
+        assert(firsts.includes(oldestSequence), `${oldestSequence} is in the middle of a cut`);
+        assert.deepEqual(await reopened.read(0, 999), entries(oldestSequence, lastSequence));
+        assert.deepEqual(reopened.warnings, []);
+        seen.add(oldestSequence);
+      }
+    }
+    execFileSync("rm", ["-r", copy]);
+  }
+  assert(seen.size > 5, "cuts at many places were tried");
 });
 
 const snapshotDamages: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
@@ -384,6 +665,10 @@ test("every append is synced before it resolves, however many entries it has", {
       await log.append(entries(last + 1, last + count), last);
       last += count;
       console.log("resolved", count);
+      // A cut is not synced, but the append after it is.
+      for (const sequence of [last, last + 1]) await log.saveSnapshot({ sequence, sections: [] });
+      if (last > 1) await log.cut({ beforeMs: Infinity, bytesMax: 0 });
+      console.log("cut");
     }`;
   const calls = "trace=fsync,fdatasync,write";
   const args = ["-f", "-qq", "-y", "-e", calls, "-e", "signal=none", "-o", trace];
@@ -394,7 +679,7 @@ test("every append is synced before it resolves, however many entries it has", {
   let syncs = 0;
   for (const line of (await readFile(trace, "utf8")).split("\n")) {
     if (/f(data)?sync\(\d+<[^>]*log\.db-wal>\)\s+= 0/.test(line)) syncs += 1;
-    if (line.includes('"opened')) syncs = 0;
+    if (line.includes('"opened') || line.includes('"cut')) syncs = 0;
     const resolved = /"resolved (\d+)/.exec(line);
     if (!resolved) continue;
     appends.push({ count: Number(resolved[1]), syncs });
@@ -432,6 +717,26 @@ async function written(count: number): ReturnType<typeof temporaryDirectory> {
   await using log = SqliteLog.open(place.path);
   await log.append(entries(1, count), 0);
   return place;
+}
+
+/** A directory with a log that was cut behind its older snapshot, closed. */
+async function cutAt(
+  sequence: number,
+  { of }: { readonly of: number },
+): ReturnType<typeof temporaryDirectory> {
+  const place = await written(of);
+  await using log = SqliteLog.open(place.path);
+  for (const at of [sequence, 15]) {
+    await log.saveSnapshot({ sequence: at, sections: stateOf(`${at}`) }, never);
+  }
+  await cutAll(log);
+  assert.equal(log.oldestSequence, sequence + 1);
+  return place;
+}
+
+async function cutAll(log: Log, bounds: Partial<CutBounds> = {}): Promise<void> {
+  const all = { beforeMs: Number.POSITIVE_INFINITY, bytesMax: 0, ...bounds };
+  while (!(await log.cut(all)));
 }
 
 /** Behind the log's back, as another program would. */

@@ -92,6 +92,12 @@ export class Feed {
       return;
     }
     const entries = await this.#log.read(watch.afterSequence, limits.historyEntries);
+    const [first] = entries;
+    if (first && first.sequence > watch.afterSequence + 1) {
+      // The log was cut while it was read.
+      watch.end({ code: "out_of_range", oldestSequence: this.#log.oldestSequence });
+      return;
+    }
     watch.give(entries.filter((entry) => entry.sequence <= this.#lastSequence));
     const hasCaughtUp = watch.afterSequence >= this.#lastSequence;
     if (hasCaughtUp && this.#watches.has(watch)) this.#live.add(watch);

@@ -14,6 +14,21 @@ export const limits = {
   recoveryEntries: 1_000,
   /** A snapshot is made after so many entries: it bounds the time that opening takes. */
   snapshotEntries: 100_000,
+  /** How long history is kept on disk, unless told otherwise, and how much of it. */
+  keepMs: 2_592_000_000,
+  keepBytes: 4_000_000_000,
+  /**
+   * Of what is kept there are at least so many snapshots' worth: one is made after an eighth of the time
+   * or of the bytes as well, so that there is always one behind which the log can be cut.
+   */
+  snapshotsPerKeep: 8,
+  /** What an entry takes besides its body, roughly. */
+  entryBytes: 256,
+  /** While there is something to cut, there is so much time for others in between. */
+  cutPauseMs: 20,
+  /** How often it is looked whether there is, and how soon again where it went wrong. */
+  cutEveryMs: 1_000,
+  cutRetryMs: 600_000,
   /** Commands that wait for something to happen, over all callers. */
   waitingMax: 100_000,
   /** How long a place in line is kept for a caller that is gone and may come back with its key. */

@@ -27,7 +27,8 @@ import type { Entry, Log } from "../log/index.ts";
 import type { Clock } from "./clock.ts";
 import { Feed, type Watch, type WatchOptions } from "./feed.ts";
 import { limits } from "./limits.ts";
-import { recover } from "./recover.ts";
+import { type Recovered, recover } from "./recover.ts";
+import { type Keep, type Retained, Retention } from "./retention.ts";
 import { Snapshots } from "./snapshots.ts";
 import { isNotNow, type Listener, type WaitingCommand, WaitingRoom } from "./waiting.ts";
 
@@ -49,12 +50,16 @@ export type PlaneOptions = {
   readonly log: Log;
   readonly clock: Clock;
   readonly views?: readonly View[];
+  /** How much history is kept. By default, 30 days and 4 GB. */
+  readonly keep?: Keep;
   /** Told how long each commit took. */
   readonly onCommit?: (commit: { readonly entries: number; readonly ms: number }) => void;
   /** The log cannot be written, or we were wrong: the process must stop. */
   readonly onFault: (fault: unknown) => void;
   /** A snapshot could not be written. Nothing is lost; opening will take longer. */
   readonly onSnapshotFailure?: (cause: unknown) => void;
+  /** The log could not be cut. Nothing is lost; it grows. */
+  readonly onCutFailure?: (cause: unknown) => void;
   /** Runs something when this turn of the event loop is over. */
   readonly afterTurn?: (run: () => void) => void;
 };
@@ -69,6 +74,7 @@ export class Plane {
   readonly #state: OwnState;
   readonly #feed: Feed;
   readonly #snapshots: Snapshots;
+  readonly #retention: Retention;
   readonly #waitingRoom = new WaitingRoom();
   /** What is added to the clock: a log may come from a machine whose clock was ahead of ours. */
   readonly #aheadMs: number;
@@ -100,21 +106,16 @@ export class Plane {
     return plane;
   }
 
-  private constructor(
-    options: PlaneOptions,
-    { state, snapshotSequence }: { readonly state: OwnState; readonly snapshotSequence: number },
-  ) {
+  private constructor(options: PlaneOptions, { state, since }: Recovered) {
     this.#options = options;
     this.#log = options.log;
     this.#views = options.views ?? [];
     this.#state = state;
     this.#lastSequence = options.log.lastSequence;
     this.#feed = new Feed(options.log);
-    this.#snapshots = new Snapshots({
-      log: options.log,
-      lastSequence: snapshotSequence,
-      onFailure: options.onSnapshotFailure,
-    });
+    const { log, keep = { ms: limits.keepMs, bytes: limits.keepBytes } } = options;
+    this.#snapshots = new Snapshots({ log, since, keep, onFailure: options.onSnapshotFailure });
+    this.#retention = new Retention({ log, keep, onFailure: options.onCutFailure });
     const clockMs = options.clock.nowMs();
     // One more than the last entry: what was heard then was heard before the plane began to listen.
     this.#aheadMs = Math.max(0, options.log.lastAtMs + 1 - clockMs);
@@ -237,14 +238,20 @@ export class Plane {
     return this.#feed.watchers;
   }
 
+  /** How far back history reaches, what it takes, and what it may take. */
+  retained(): Retained {
+    return this.#retention.retained();
+  }
+
   /** When something falls due next. */
   nextDueAtMs(): number {
     return this.#isClosed ? Number.POSITIVE_INFINITY : nextDueAtMs(this.#state) - this.#aheadMs;
   }
 
-  /** Ends what is overdue. Called by the one timer. */
+  /** Ends what is overdue, and keeps house. Called by the one timer. */
   tick(): void {
     if (!this.#isClosed) this.#catchUp();
+    if (this.#committing === undefined) this.#keepHouse();
   }
 
   /** Resolves when everything decided so far is durable; rejects if it never will be. */
@@ -265,6 +272,7 @@ export class Plane {
     await this.settled().catch(() => {});
     this.#feed.close();
     await this.#snapshots.close();
+    await this.#retention.close();
   }
 
   /** Brings time up to date, and ends what is overdue, one thing at a time: each sees the last one's end. */
@@ -352,7 +360,14 @@ export class Plane {
       for (const answer of answers) answer();
     }
     this.#committing = undefined;
-    if (!this.#isClosed) this.#snapshots.consider(this.#state, this.#lastSequence);
+    this.#keepHouse();
+  }
+
+  /** Called when everything decided is in the log. */
+  #keepHouse(): void {
+    if (this.#isClosed) return;
+    this.#snapshots.consider(this.#state, { sequence: this.#lastSequence, nowMs: this.#nowMs });
+    this.#retention.consider(this.#nowMs);
   }
 
   /** From here on nothing is answered: what was decided may not be in the log. */
@@ -370,6 +385,7 @@ export class Plane {
     const startedMs = performance.now();
     await this.#log.append(entries, this.#feed.lastSequence);
     this.#options.onCommit?.({ entries: entries.length, ms: performance.now() - startedMs });
+    this.#snapshots.count(entries);
     this.#feed.offer(entries);
   }
 }

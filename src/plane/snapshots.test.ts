@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { capture, describe, emptyState } from "../core/index.ts";
 import { type Log, MemoryLog, type Snapshot, SqliteLog } from "../log/index.ts";
 import { acquire, register, setPolicy } from "../testing/commands.ts";
+import { entries } from "../testing/entries.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { SimulatedDisk } from "../testing/simulated-disk.ts";
 import { SimulatedLog } from "../testing/simulated-log.ts";
@@ -13,9 +14,14 @@ import { test as me, openPlane, turns } from "../testing/test-plane.ts";
 import { limits } from "./limits.ts";
 import type { Plane } from "./plane.ts";
 import { recover } from "./recover.ts";
-import { Snapshots } from "./snapshots.ts";
+import { nothingSince, Snapshots } from "./snapshots.ts";
 
 const nothing = (): void => {};
+const keep = { ms: 8_000, bytes: 800_000_000 };
+const at = (sequence: number, nowMs = 0): { sequence: number; nowMs: number } => ({
+  sequence,
+  nowMs,
+});
 
 test("after so many entries a snapshot is made, and the next opening needs nothing before it", async () => {
   await using place = await temporaryDirectory();
@@ -43,8 +49,8 @@ test("after so many entries a snapshot is made, and the next opening needs nothi
     database.prepare("delete from entries where sequence <= ?").run(made);
   }
   await using log = SqliteLog.open(place.path);
-  const { state, snapshotSequence } = await recover(log);
-  assert.equal(snapshotSequence, made);
+  const { state, since } = await recover(log);
+  assert.equal(since.sequence, made);
   assert.equal(describe(state), before);
   await using opened = await openPlane({ log, clock });
   assert.equal(await opened.plane.read((state) => state.leases.held.size), 1);
@@ -58,22 +64,61 @@ test("one snapshot is written at a time, and none sooner than it is due", async 
       saved.push(snapshot);
       return saved.length === 1 ? promise : Promise.resolve();
     }),
-    lastSequence: 50,
+    since: nothingSince(50),
+    keep,
     onFailure: undefined,
   });
   const state = emptyState();
-  snapshots.consider(state, limits.snapshotEntries + 49);
+  snapshots.consider(state, at(limits.snapshotEntries + 49));
   assert.equal(saved.length, 0);
-  snapshots.consider(state, limits.snapshotEntries + 50);
-  snapshots.consider(state, 3 * limits.snapshotEntries);
+  snapshots.consider(state, at(limits.snapshotEntries + 50));
+  snapshots.consider(state, at(3 * limits.snapshotEntries));
   assert.deepEqual(
     saved.map(({ sequence }) => sequence),
     [limits.snapshotEntries + 50],
   );
   resolve();
   await turns();
-  snapshots.consider(state, 3 * limits.snapshotEntries);
+  snapshots.consider(state, at(3 * limits.snapshotEntries));
   assert.equal(saved.length, 2);
+});
+
+test("a snapshot is due after an eighth of the time or of the bytes that are kept, whatever comes first", async () => {
+  const saved: number[] = [];
+  const log = keeping(async ({ sequence }) => {
+    saved.push(sequence);
+  });
+  const snapshots = new Snapshots({ log, since: nothingSince(0), keep, onFailure: undefined });
+  const state = emptyState();
+  const [first, second, third] = entries(1, 3);
+  assert(first && second && third);
+  snapshots.consider(state, at(0, first.atMs + 10_000_000));
+  assert.deepEqual(saved, [], "there is nothing to save");
+  snapshots.count([first]);
+  snapshots.consider(state, at(1, first.atMs + 999));
+  assert.deepEqual(saved, []);
+  snapshots.consider(state, at(1, first.atMs + 1_000));
+  assert.deepEqual(saved, [1]);
+  await turns();
+  snapshots.consider(state, at(1, first.atMs + 99_000));
+  assert.deepEqual(saved, [1], "nothing has come since");
+  snapshots.count([second, { ...third, body: "x".repeat(99_000_000) }]);
+  snapshots.consider(state, at(3, second.atMs));
+  assert.deepEqual(saved, [1]);
+  snapshots.count([{ ...third, body: "x".repeat(1_000_000) }]);
+  snapshots.consider(state, at(4, second.atMs));
+  assert.deepEqual(saved, [1, 4]);
+});
+
+test("what came since the last snapshot is counted over a restart", async () => {
+  const disk = new SimulatedDisk();
+  const log = SimulatedLog.open({ disk });
+  await log.append(entries(1, 9), 0);
+  assert.deepEqual((await recover(log)).since.firstAtMs, entries(1, 1)[0]?.atMs);
+  await log.saveSnapshot({ sequence: 4, sections: capture(emptyState()) });
+  const { since } = await recover(SimulatedLog.open({ disk }));
+  const bytes = entries(5, 9).reduce((sum, { body }) => sum + body.length + limits.entryBytes, 0);
+  assert.deepEqual(since, { sequence: 4, firstAtMs: entries(5, 5)[0]?.atMs, bytes });
 });
 
 test("a snapshot that cannot be written is told, and stops nothing", async () => {
@@ -81,10 +126,11 @@ test("a snapshot that cannot be written is told, and stops nothing", async () =>
   const cause = new Error("the disk is full");
   const snapshots = new Snapshots({
     log: keeping(() => Promise.reject(cause)),
-    lastSequence: 0,
+    since: nothingSince(0),
+    keep,
     onFailure: (failure) => failures.push(failure),
   });
-  snapshots.consider(emptyState(), limits.snapshotEntries);
+  snapshots.consider(emptyState(), at(limits.snapshotEntries));
   await turns();
   assert.deepEqual(failures, [cause]);
 });
@@ -96,10 +142,11 @@ test("closing gives up the snapshot that is being written, and that is no failur
       await turns();
       signal?.throwIfAborted();
     }),
-    lastSequence: 0,
+    since: nothingSince(0),
+    keep,
     onFailure: (failure) => failures.push(failure),
   });
-  snapshots.consider(emptyState(), limits.snapshotEntries);
+  snapshots.consider(emptyState(), at(limits.snapshotEntries));
   await snapshots.close();
   assert.deepEqual(failures, []);
 });
@@ -109,10 +156,11 @@ test("a log that is not kept gets no snapshot", () => {
     log: Object.assign(new MemoryLog(), {
       saveSnapshot: () => assert.fail("what for?"),
     }),
-    lastSequence: 0,
+    since: nothingSince(0),
+    keep,
     onFailure: undefined,
   });
-  snapshots.consider(emptyState(), limits.snapshotEntries);
+  snapshots.consider(emptyState(), at(limits.snapshotEntries));
 });
 
 test("recovery from a snapshot and the entries since is recovery from all entries", async () => {
@@ -123,14 +171,14 @@ test("recovery from a snapshot and the entries since is recovery from all entrie
   await write(plane, 20);
   const whole = SimulatedLog.open({ disk });
   const early = await recover(whole);
-  assert.equal(early.snapshotSequence, 0);
+  assert.equal(early.since.sequence, 0);
   const sections = await plane.read(capture);
   const { signal } = new AbortController();
   await whole.saveSnapshot({ sequence: plane.lastSequence, sections }, signal);
   await write(plane, 20);
   await plane.submit(acquire("t", "ada"), me, nothing);
   const late = await recover(SimulatedLog.open({ disk }));
-  assert.equal(late.snapshotSequence, 22);
+  assert.equal(late.since.sequence, 22);
   assert.equal(describe(late.state), await plane.read(describe));
 });
 

@@ -1,0 +1,77 @@
+/**
+ * How long history lasts. The log is cut a slice at a time, when nothing waits to be committed, and
+ * never faster than others can get their turn in between. State is not touched: whatever goes is behind
+ * two snapshots.
+ */
+import type { Log } from "../log/index.ts";
+import { limits } from "./limits.ts";
+
+/** What is kept: entries that are younger than this, as far as they take no more than this. */
+export type Keep = { readonly ms: number; readonly bytes: number };
+
+/** What there is of history, for people to read. */
+export type Retained = {
+  readonly oldestSequence: number;
+  /** 0 if there is no entry. */
+  readonly oldestAtMs: number;
+  readonly lastSequence: number;
+  /** What the entries take: `keep.bytes` is about this. */
+  readonly entriesBytes: number;
+  /** What all files of the log take, snapshots and free room included; 0 in memory. */
+  readonly diskBytes: number;
+  readonly keep: Keep | { readonly entries: number };
+};
+
+type Parts = {
+  readonly log: Log;
+  readonly keep: Keep;
+  readonly onFailure: ((cause: unknown) => void) | undefined;
+};
+
+export class Retention {
+  readonly #parts: Parts;
+  #nextAtMs = 0;
+  #cutting: Promise<void> | undefined;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** Begins a cut, if it is time to look whether there is something to cut. */
+  consider(nowMs: number): void {
+    if (nowMs < this.#nextAtMs || this.#cutting !== undefined) return;
+    const { log, keep, onFailure } = this.#parts;
+    this.#nextAtMs = Number.POSITIVE_INFINITY;
+    this.#cutting = log
+      .cut({ beforeMs: nowMs - keep.ms, bytesMax: keep.bytes })
+      .then(
+        (isDone) => {
+          this.#nextAtMs = nowMs + (isDone ? limits.cutEveryMs : limits.cutPauseMs);
+        },
+        (cause: unknown) => {
+          this.#nextAtMs = nowMs + limits.cutRetryMs;
+          onFailure?.(cause);
+        },
+      )
+      .finally(() => {
+        this.#cutting = undefined;
+      });
+  }
+
+  retained(): Retained {
+    const { log, keep } = this.#parts;
+    const { oldestSequence, oldestAtMs, lastSequence, entriesMax } = log;
+    return {
+      oldestSequence,
+      oldestAtMs,
+      lastSequence,
+      ...log.size(),
+      keep: entriesMax === undefined ? keep : { entries: entriesMax },
+    };
+  }
+
+  /** Resolves when no cut is under way. */
+  async close(): Promise<void> {
+    await this.#cutting;
+  }
+}
