@@ -22,7 +22,7 @@ import {
   type State,
 } from "../../src/core/index.ts";
 import { type Entry, LogError } from "../../src/log/index.ts";
-import { type Outcome, Plane, type Watch } from "../../src/plane/index.ts";
+import { type Keep, type Outcome, Plane, type Watch } from "../../src/plane/index.ts";
 import * as say from "../../src/testing/commands.ts";
 import { ManualClock } from "../../src/testing/manual-clock.ts";
 import { Random } from "../../src/testing/random.ts";
@@ -75,6 +75,8 @@ export class Storm {
   readonly seen: Map<string, number> = new Map();
   readonly #random: Random;
   readonly #disk: SimulatedDisk;
+  /** In some storms history is short. */
+  readonly #keep: Keep;
   readonly #trace: string[] = [];
   /** What waits for its turn: commits, steps of the disk, reads of the log. */
   #turns: (() => void)[] = [];
@@ -87,6 +89,7 @@ export class Storm {
   readonly #referee = new Referee();
   readonly #durable: string[] = [];
   readonly #busSequences: number[] = [];
+  readonly #written: { readonly atMs: number; readonly bytes: number }[] = [];
   readonly #folded: OwnState = emptyState();
   /** What was handed to the log last, by sequence. It may or may not have arrived. */
   readonly #attempted = new Map<number, string>();
@@ -105,6 +108,8 @@ export class Storm {
     { isFiltered: true, afterSequence: 0, watch: undefined, isReading: false },
   ];
   #minted = 0;
+  readonly #damaged = new Set<string>();
+  #oldestSequence = 1;
   #isDiskBroken = false;
   #isStopped = false;
   #isClosing = false;
@@ -113,6 +118,10 @@ export class Storm {
     this.seed = seed;
     this.#random = new Random(seed);
     this.#disk = new SimulatedDisk(`disk-${seed}`);
+    this.#keep = {
+      ms: this.#random.pick([20_000, 300_000, 2_592_000_000]),
+      bytes: this.#random.pick([5_000, 50_000, 4_000_000_000]),
+    };
   }
 
   async run(steps: number): Promise<void> {
@@ -234,6 +243,9 @@ export class Storm {
       log,
       clock,
       views: [probe],
+      keep: this.#keep,
+      onSnapshotFailure: (fault) => this.#excuse(fault),
+      onCutFailure: (fault) => this.#excuse(fault),
       afterTurn: (run) => this.#turns.push(run),
       onFault: (fault) => this.#stop(fault),
     });
@@ -266,12 +278,21 @@ export class Storm {
     this.#note("crashed");
     if (this.#turns.length > 0) this.#note("crashed with work under way");
     this.#disk.crash(this.#random);
-    const snapshots = this.#disk.names.filter((name) => name.endsWith(".snapshot"));
-    if (this.#random.chance(10)) {
-      const name = this.#random.pickAny(snapshots);
-      if (name !== undefined) this.#disk.damage(name, this.#random);
-    }
+    if (this.#random.chance(10)) this.#damageSnapshot();
     this.#end();
+  }
+
+  /** Of a log that was cut, one snapshot must be left: what only a backup could mend is not tried. */
+  #damageSnapshot(): void {
+    const names = this.#disk.names.filter((name) => name.endsWith(".snapshot"));
+    const intact = names.filter((name) => !this.#damaged.has(name));
+    const isCut = this.#disk.names.includes("cut");
+    const name = this.#random.pickAny(isCut && intact.length < 2 ? [] : intact);
+    if (name === undefined) return;
+    this.#tell(`${name} is damaged`);
+    this.#damaged.add(name);
+    this.#disk.damage(name, this.#random);
+    if (isCut) this.#note("a snapshot of a cut log damaged");
   }
 
   async #close(life: Life): Promise<void> {
@@ -334,8 +355,11 @@ export class Storm {
     this.#inspect();
     assert.equal(describe(this.#life.state), describe(this.#folded));
     for (const watcher of this.#watchers) {
-      this.#watch(this.#life, watcher);
-      await this.#runOut();
+      // Its answer may be that it comes too late, as long as there is something to cut.
+      for (let tries = 0; tries < 50 && (tries === 0 || !watcher.watch); tries++) {
+        this.#watch(this.#life, watcher);
+        await this.#runOut();
+      }
       if (watcher.isFiltered) continue;
       assert.equal(watcher.afterSequence, this.#durable.length, "a watcher sees all, in the end");
     }
@@ -540,12 +564,26 @@ export class Storm {
         for (const entry of entries ?? []) this.#show(watcher, entry);
         if (!end) return;
         watcher.watch = undefined;
-        if (end.code !== "closed" && end.code !== "unavailable") {
+        if (end.code === "out_of_range") this.#skip(watcher, end.oldestSequence);
+        else if (end.code !== "closed" && end.code !== "unavailable") {
           this.#blame(new Error(`a watch ended: ${JSON.stringify(end)}`));
         }
       },
       (fault: unknown) => this.#blame(fault),
     );
+  }
+
+  /** What it wanted was cut: it is told from where on it can have the rest. */
+  #skip(watcher: Watcher, oldestSequence: number): void {
+    this.#tell(`a watcher after ${watcher.afterSequence} is told of ${oldestSequence}`);
+    this.#note("watch told of the cut");
+    try {
+      assert(oldestSequence > watcher.afterSequence + 1, "what it wanted was there");
+      assert(oldestSequence <= this.#durable.length, "there is something left");
+    } catch (fault) {
+      this.#blame(fault);
+    }
+    watcher.afterSequence = oldestSequence - 1;
   }
 
   #snapshot({ log, plane, state }: Life): void {
@@ -568,6 +606,7 @@ export class Storm {
         evolve(this.#folded, entry.event);
         this.#durable.push(textOf(entry));
         this.#busSequences.push(entry.busSequence);
+        this.#written.push({ atMs: entry.atMs, bytes: entry.body.length });
         if (entry.event.type !== "agent.registered") continue;
         this.#heard.set(entry.event.agent.id, [{ atMs: entry.atMs, sequence: entry.sequence - 1 }]);
       }
@@ -593,7 +632,9 @@ export class Storm {
     const found = SimulatedLog.open({ disk: this.#disk });
     assert.equal(found.lastSequence, log.lastSequence);
     const entries = await found.read(0, Number.POSITIVE_INFINITY);
-    for (const entry of entries) {
+    if (log.oldestSequence > 1) this.#note("opened after a cut");
+    for (const [index, entry] of entries.entries()) {
+      assert.equal(entry.sequence, log.oldestSequence + index);
       const text = textOf(entry);
       assert.equal(
         text,
@@ -603,15 +644,21 @@ export class Storm {
       const before = this.#durable[entry.sequence - 1];
       if (before !== undefined) assert.equal(text, before, `${entry.sequence} has changed`);
     }
-    assert(entries.length >= this.#durable.length, "what was acknowledged is lost");
-    return entries.slice(this.#durable.length);
+    assert(found.lastSequence >= this.#durable.length, "what was acknowledged is lost");
+    assert(log.oldestSequence >= this.#oldestSequence, "what was cut is back");
+    this.#oldestSequence = log.oldestSequence;
+    return entries.filter(({ sequence }) => sequence > this.#durable.length);
   }
 
   #inspect(): void {
     this.#throwViolation();
     if (!this.#life || this.#isStopped) return;
-    const { plane, state, clock } = this.#life;
+    const { plane, state, clock, log } = this.#life;
     plane.tick();
+    if (log.oldestSequence > this.#oldestSequence) {
+      this.#note("cut");
+      this.#judgeCut(log, clock.nowMs() + this.#life.aheadMs);
+    }
     for (const { agentId } of this.#waiting) {
       const claiming = say.claim(agentId);
       assert.equal(fitting(state, claiming), 0, `${agentId} waits, though there is a task for it`);
@@ -627,6 +674,27 @@ export class Storm {
     if (isSettled && this.#random.chance(10)) {
       assert.equal(describe(state), describe(this.#folded), "the log gives the state");
     }
+  }
+
+  /** What is gone was too old or too much, and two snapshots have it. */
+  #judgeCut(log: SimulatedLog, nowMs: number): void {
+    const { oldestSequence } = log;
+    let bytes = log.size().entriesBytes;
+    for (let sequence = oldestSequence - 1; sequence >= this.#oldestSequence; sequence--) {
+      const written = this.#written[sequence - 1];
+      assert(written, `${sequence} was cut, and was never durable`);
+      bytes += written.bytes;
+      const isOld = written.atMs < nowMs - this.#keep.ms;
+      const isMuch = bytes > this.#keep.bytes;
+      assert(isOld || isMuch, `${sequence} was cut, and is neither old nor too much`);
+      this.#note(isOld ? "cut by age" : "cut by size");
+    }
+    this.#oldestSequence = oldestSequence;
+    const snapshots = this.#disk.names.filter(
+      (name) => name.endsWith(".snapshot") && !this.#damaged.has(name),
+    );
+    const behind = snapshots.filter((name) => Number.parseInt(name, 10) >= oldestSequence - 1);
+    assert(behind.length >= 2, `cut up to ${oldestSequence - 1}, snapshots ${snapshots}`);
   }
 
   #show(watcher: Watcher, entry: Entry): void {
@@ -793,6 +861,12 @@ export class Storm {
     } else {
       this.#blame(fault);
     }
+  }
+
+  /** What a failing disk may do: nothing is lost by it. */
+  #excuse(fault: unknown): void {
+    if (!this.#isDiskBroken) this.#blame(fault);
+    this.#note("housekeeping failed");
   }
 
   #blame(fault: unknown): void {
