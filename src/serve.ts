@@ -116,7 +116,6 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       return { hits, ranking: "table" };
     },
     ranking: () => ({ ranking: "table" }),
-    retained: () => ({ oldestSequence: plane.oldestSequence, oldestAtMs: 0, bytes: 0 }),
     isReady: () => !isClosing,
     hosts: options.isAnyHostAllowed ? "any" : options.http.flatMap(hostOf),
     onFault: (fault, path) => warn(`${path} failed`, fault),

@@ -29,7 +29,6 @@ export type HttpDoorOptions = {
   readonly credentials: Credentials;
   readonly find: OperationParts["find"];
   readonly ranking: OperationParts["ranking"];
-  readonly retained: OperationParts["retained"];
   /** Whether a load balancer should send callers here. */
   readonly isReady: () => boolean;
   /** Names, without a port, by which we may be called besides those of this machine; or any. */

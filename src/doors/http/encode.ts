@@ -12,6 +12,7 @@ import {
   topics,
 } from "../../core/index.ts";
 import type { Entry } from "../../log/index.ts";
+import type { Retained } from "../../plane/index.ts";
 import type * as api from "../../wire/api/index.ts";
 import { limits } from "./limits.ts";
 
@@ -136,6 +137,13 @@ export function encodeCounts(state: State, watchers: number): api.Counts {
     tasks: countTasks(state),
     watchers,
   };
+}
+
+export function encodeRetained(retained: Retained): api.Retained {
+  const { oldestSequence, oldestAtMs, entriesBytes: bytes, diskBytes, keep } = retained;
+  const bounds =
+    "entries" in keep ? { keepEntries: keep.entries } : { keepMs: keep.ms, keepBytes: keep.bytes };
+  return { oldestSequence, oldestAtMs, bytes, diskBytes, ...bounds };
 }
 
 /** Inputs and outputs of tasks are left out: they may be large, and are for who works on the task. */

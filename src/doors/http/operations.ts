@@ -34,6 +34,7 @@ import {
   encodeCounts,
   encodeElection,
   encodeLease,
+  encodeRetained,
   encodeTask,
   encodeTaskDetail,
 } from "./encode.ts";
@@ -75,7 +76,6 @@ export type OperationParts = {
   readonly find: (question: FindQuestion) => Promise<Finding>;
   /** By what `find` ranks at the moment. */
   readonly ranking: () => Overview["find"];
-  readonly retained: () => Overview["retained"];
 };
 
 export type Call = {
@@ -120,7 +120,7 @@ export function handlersOf(parts: OperationParts): Handlers {
 function overviewHandlers(
   parts: OperationParts,
 ): Pick<Handlers, "getOverview" | "getAttention" | "getTimeline" | "listEntries"> {
-  const { plane, about, timeline, ranking, retained, find } = parts;
+  const { plane, about, timeline, ranking, find } = parts;
   return {
     getOverview: async () => {
       const value = await plane.read((state, nowMs) => ({
@@ -128,7 +128,7 @@ function overviewHandlers(
         nowMs,
         sequence: plane.lastSequence,
         counts: encodeCounts(state, plane.watchers),
-        retained: retained(),
+        retained: encodeRetained(plane.retained()),
         find: ranking(),
       }));
       return { value };

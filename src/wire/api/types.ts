@@ -185,10 +185,14 @@ export type Counts = {
 export type Retained = {
   readonly oldestSequence: number;
   readonly oldestAtMs: number;
+  /** What the entries take. */
   readonly bytes: number;
-  /** The bounds; absent: none. */
+  /** What all files take, snapshots included; 0 in memory. */
+  readonly diskBytes: number;
+  /** The bounds that apply: time and bytes, or in memory a number of entries. */
   readonly keepMs?: number;
   readonly keepBytes?: number;
+  readonly keepEntries?: number;
 };
 
 export type Overview = {
