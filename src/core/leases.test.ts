@@ -53,6 +53,37 @@ test("the holder may acquire again, and its older token is fenced off", () => {
   );
 });
 
+test("the holder asks again with the key of its lease, and nothing changes", () => {
+  const leases = given(acquired("invoice-42", "scraper", 1n));
+  const first = decide(leases, acquire("invoice-43", "scraper", 5_000, "k1"), 0);
+  assert(!first.refusal);
+  for (const event of first.events) evolve(leases, event);
+  assert.equal(leases.held.get(taskId("invoice-43"))?.key, "k1");
+  const again = decide(leases, acquire("invoice-43", "scraper", 9_000, "k1"), 1_000);
+  assert.deepEqual(again, { events: [] });
+  for (const [task, key] of [
+    ["invoice-43", "k2"],
+    ["invoice-43", undefined],
+    ["invoice-42", "k1"],
+  ] as const) {
+    const anew = decide(leases, acquire(task, "scraper", 5_000, key), 1_000);
+    const [event] = anew.refusal ? [] : anew.events;
+    assert.equal(event?.lease.token, 3n, `${task} ${key}`);
+    assert.equal(event?.lease.key, key);
+  }
+  const other = decide(leases, acquire("invoice-43", "parser", 5_000, "k1"), 1_000);
+  assert.equal(other.refusal?.code, "lease_held");
+});
+
+test("a renewed lease keeps its key", () => {
+  const leases = emptyLeases();
+  const first = decide(leases, acquire("t", "scraper", 5_000, "k"), 0);
+  for (const event of first.refusal ? [] : first.events) evolve(leases, event);
+  const renewed = decide(leases, renew("t", "scraper", 1n), 1_000);
+  for (const event of renewed.refusal ? [] : renewed.events) evolve(leases, event);
+  assert.deepEqual(decide(leases, acquire("t", "scraper", 1, "k"), 2_000), { events: [] });
+});
+
 test("a renewal moves the expiry, later or earlier, and nothing else", () => {
   const leases = given(acquired("invoice-42", "scraper", 1n));
   const before = leases.held.get(taskId("invoice-42"));

@@ -4,6 +4,7 @@ import { BareLoop, types } from "../testing/bare-loop.ts";
 import {
   acquire,
   campaign,
+  cancel,
   claim,
   complete,
   createTask,
@@ -12,13 +13,14 @@ import {
   register,
   release,
   renew,
+  requeue,
   resign,
   setPolicy,
 } from "../testing/commands.ts";
 import { check } from "./entitlements.ts";
 import type { Event } from "./events.ts";
 import { agentId, taskId } from "./ids.ts";
-import { type Command, nextDueAtMs, overdue, stirOf } from "./machine.ts";
+import { type Command, countAgents, countTasks, nextDueAtMs, overdue, stirOf } from "./machine.ts";
 
 const open: Command = { type: "plane.open", wallMicros: 0, isKept: true };
 
@@ -307,6 +309,50 @@ test("a refused command leaves no trace", () => {
   assert.equal(loop.state.leases.lastToken, 1n);
   const asked = { subject: "a", action: "b", resource: "c" };
   assert.equal(check(loop.state.entitlements, asked).allowed, true);
+});
+
+test("a claim with the key of a claim that one has changes nothing, also for who is unreachable", () => {
+  const loop = new BareLoop();
+  loop.accept(register("ada", { ttlMs: 1_000 }));
+  for (const task of ["t", "u"]) loop.accept(createTask(task));
+  assert.deepEqual(types(loop.accept(claim("ada", { key: "k" }))), ["task.claimed"]);
+  assert.deepEqual(loop.accept(claim("ada", { key: "k" })), []);
+  loop.at(1_500);
+  assert.deepEqual(loop.accept(claim("ada", { key: "k" })), []);
+  assert.equal(loop.refusal(claim("ada", { key: "other" })), "no_task");
+  loop.accept(deregister("ada"));
+  assert.equal(loop.refusal(claim("ada", { key: "k" })), "agent_dead");
+});
+
+test("what falls due of a task: its readiness, its claim, its letter's end", () => {
+  const loop = new BareLoop();
+  loop.accept(register("ada", { ttlMs: 1_000_000 }));
+  loop.accept(createTask("t", { delayMs: 1_000, claimMs: 2_000, deliveriesMax: 1 }));
+  assert.deepEqual(loop.pass(1_000), [{ atMs: 1_000, type: "task.ready" }]);
+  loop.accept(claim("ada"));
+  assert.deepEqual(loop.pass(3_000), [{ atMs: 3_000, type: "task.dead" }]);
+  loop.accept(requeue("t"));
+  loop.accept(cancel("t"));
+  const told = loop.pass(3_000 + 86_400_000).filter(({ type }) => type.startsWith("task."));
+  assert.deepEqual(told, [{ atMs: 3_000 + 86_400_000, type: "task.forgotten" }]);
+});
+
+test("agents and tasks are counted without counting them", () => {
+  const loop = new BareLoop();
+  for (const name of ["ada", "bob", "eve"]) loop.accept(register(name, { ttlMs: 1_000 }));
+  loop.accept(deregister("eve"));
+  loop.at(1_500);
+  loop.accept(heartbeat("ada"));
+  loop.accept(createTask("t"));
+  loop.accept(createTask("u", { delayMs: 5 }));
+  assert.deepEqual(countAgents(loop.state), { alive: 1, unreachable: 1, dead: 1 });
+  const none = { claimed: 0, completed: 0, dead: 0, cancelled: 0 };
+  const counts = countTasks(loop.state);
+  assert.deepEqual(counts, { ...none, pending: 1, delayed: 1 });
+  loop.accept(claim("ada"));
+  assert.equal(counts.pending, 1, "what was counted does not change");
+  loop.pass(90_000_000_000);
+  assert.deepEqual(countAgents(loop.state), { alive: 0, unreachable: 0, dead: 0 });
 });
 
 test("whoever waits asks again when a task, a lease or its own agent may be why", () => {

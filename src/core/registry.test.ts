@@ -7,6 +7,7 @@ import { type AgentId, agentId } from "./ids.ts";
 import { limits } from "./limits.ts";
 import {
   type Agent,
+  deadlinesOf,
   decide,
   die,
   dueAtMs,
@@ -41,6 +42,47 @@ test("two agents may bear one name", () => {
   assert.equal(decide(registry, twin, 2_000).refusal, undefined);
   evolve(registry, is("agent.registered", { ...alive, id: agentId("another") }));
   assert.equal(livingCount(registry), 2);
+});
+
+test("registering the same agent twice makes one, and another under its id is refused", () => {
+  const described = {
+    ...card("scraper", ["a", "b"]),
+    capabilities: [{ name: "n", description: "d" }],
+    metadata: [
+      ["x", "1"],
+      ["y", "2"],
+    ],
+  } as const;
+  const registry = given(is("agent.registered", { ...alive, card: described }));
+  const asked = { ...register("scraper"), card: described };
+  assert.deepEqual(decide(registry, asked, 2_000), { events: [] });
+  const swapped = { ...described, metadata: described.metadata.toReversed() };
+  assert.deepEqual(decide(registry, { ...asked, card: swapped }, 2_000), { events: [] });
+  for (const other of [
+    { name: "parser" },
+    { description: "else" },
+    { version: "2" },
+    { tools: ["b", "a"] },
+    { capabilities: [] },
+    { metadata: [["x", "1"]] },
+  ] as const) {
+    const command = { ...asked, card: { ...described, ...other } };
+    assert.equal(decide(registry, command, 2_000).refusal?.code, "key_reused");
+  }
+  assert.equal(decide(registry, { ...asked, ttlMs: 1 }, 2_000).refusal?.code, "key_reused");
+  evolve(registry, is("agent.died", { ...dead, card: described }));
+  assert.equal(decide(registry, asked, 2_000).refusal?.code, "agent_dead");
+});
+
+test("an agent can be told when it will be missed, and when it will be given up", () => {
+  const registry = given(is("agent.registered", alive));
+  const unheard = { unreachableAtMs: 31_500, deadAtMs: 61_500 };
+  assert.deepEqual(deadlinesOf(registry, alive), unheard);
+  assert.deepEqual(deadlinesOf(registry, unreachable), unheard);
+  registry.listeningSinceMs = 500_000;
+  const grace = { unreachableAtMs: 530_500, deadAtMs: 650_000 };
+  assert.deepEqual(deadlinesOf(registry, alive), grace);
+  assert.deepEqual(deadlinesOf(registry, dead), { unreachableAtMs: 90_000, deadAtMs: 90_000 });
 });
 
 test("a beat of an agent that is alive is no fact worth keeping", () => {

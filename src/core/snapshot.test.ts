@@ -5,22 +5,33 @@ import { BareLoop } from "../testing/bare-loop.ts";
 import {
   acquire,
   campaign,
+  cancel,
   claim,
   complete,
   createTask,
   deletePolicy,
   deregister,
+  extend,
   fail,
   heartbeat,
   register,
   release,
   renew,
+  requeue,
   resign,
   setPolicy,
   unclaim,
 } from "../testing/commands.ts";
 import { parseEvent, printEvent } from "./events.ts";
-import { type Command, emptyState, evolve, type OwnState, type State } from "./machine.ts";
+import {
+  type Command,
+  countAgents,
+  countTasks,
+  emptyState,
+  evolve,
+  type OwnState,
+  type State,
+} from "./machine.ts";
 import { capture, describe, printRow, Restoring } from "./snapshot.ts";
 
 /** One step of a random life: time passes, then something is asked. */
@@ -147,6 +158,36 @@ test("the counters survive, also where nothing is left that was counted", () => 
   assert.equal(describe(restore(loop.state)), describe(loop.state));
 });
 
+test("what is counted is right after a life and after a restoration", () => {
+  fc.assert(
+    fc.property(steps, (steps) => {
+      const { state } = live(steps);
+      const agents = { alive: 0, unreachable: 0, dead: 0 };
+      for (const { liveness } of state.registry.agents.values()) agents[liveness] += 1;
+      const tasks = { delayed: 0, pending: 0, claimed: 0, completed: 0, dead: 0, cancelled: 0 };
+      for (const task of state.tasks.byId.values()) tasks[task.state] += 1;
+      for (const one of [state, restore(state)]) {
+        assert.deepEqual(countAgents(one), agents);
+        assert.deepEqual(countTasks(one), tasks);
+      }
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("a task that 0.1.0 wrote down has the defaults of what it did not know", () => {
+  const old = `{"id":"t","type":"work","requiredTools":[],"maxRetries":0,"retryCount":0,"deliveries":2,
+    "claimMs":60000,"createdAtMs":0,"failureReason":"","place":1,"state":"pending"}`;
+  const restoring = new Restoring();
+  restoring.add("task", old);
+  const created = parseEvent("task.created", `{"task":${old},"input":""}`);
+  assert(created.type === "task.created");
+  for (const task of [created.task, ...restoring.state.tasks.byId.values()]) {
+    const { priority, deliveriesMax, deliveriesForgiven, deliveries } = task;
+    assert.deepEqual([priority, deliveriesMax, deliveriesForgiven, deliveries], [0, 0, 0, 2]);
+  }
+});
+
 test("states that differ in one fact are described differently", () => {
   const one = live([{ afterMs: 0, command: register("a") }]);
   for (const command of [
@@ -175,10 +216,6 @@ function live(steps: readonly Step[]): BareLoop {
 /** Answers what ended in the meantime. */
 function go(loop: BareLoop, { afterMs, command }: Step): ReturnType<BareLoop["pass"]> {
   const ended = loop.pass(loop.nowMs + afterMs);
-  // Ids are minted once: nobody registers, and no task is created, under one that is known.
-  const { registry, tasks } = loop.state;
-  if (command.type === "agent.register" && registry.agents.has(command.agentId)) return ended;
-  if (command.type === "task.create" && tasks.byId.has(command.taskId)) return ended;
   loop.decide(command);
   return ended;
 }
@@ -210,11 +247,13 @@ function step(): fc.Arbitrary<Step> {
   const text = fc.constantFrom("", "x", "\u2028", "\ud800", "__proto__");
   const tools = fc.subarray(["sql", "http"]);
   const ttlMs = fc.constantFrom(500, 2_000, 60_000);
+  const delayMs = fc.constantFrom(0, 1_000);
+  const key = fc.constantFrom(undefined, "k1", "k2");
   const command: fc.Arbitrary<Command> = fc.oneof(
     fc.tuple(name, ttlMs, tools).map(([n, ttlMs, tools]) => register(n, { ttlMs, tools })),
     name.map(heartbeat),
     name.map(deregister),
-    fc.tuple(task, name, ttlMs).map(([t, n, ms]) => acquire(t, n, ms)),
+    fc.tuple(task, name, ttlMs, key).map(([t, n, ms, key]) => acquire(t, n, ms, key)),
     fc.tuple(task, name, presented).map(([t, n, token]) => renew(t, n, token)),
     fc.tuple(task, name, presented).map(([t, n, token]) => release(t, n, token)),
     fc.tuple(group, name).map(([g, n]) => campaign(g, n)),
@@ -222,14 +261,21 @@ function step(): fc.Arbitrary<Step> {
     fc.tuple(task, text).map(([id, s]) => setPolicy(id, "deny", `${s} b c`)),
     task.map(deletePolicy),
     fc
-      .tuple(task, text, tools, fc.nat({ max: 1 }))
-      .map(([t, input, requiredTools, maxRetries]) =>
-        createTask(t, { input, requiredTools, maxRetries, claimMs: 3_000 }),
-      ),
-    name.map(claim),
+      .tuple(task, text, tools, fc.nat({ max: 1 }), fc.nat({ max: 2 }), delayMs)
+      .map(([t, input, requiredTools, maxRetries, deliveriesMax, delayMs]) => {
+        const asked = { input, requiredTools, maxRetries, deliveriesMax, delayMs };
+        return createTask(t, { ...asked, priority: deliveriesMax - 1, claimMs: 3_000 });
+      }),
+    name.map((n) => claim(n)),
+    fc.tuple(name, task).map(([n, key]) => claim(n, { types: ["work"], key })),
     fc.tuple(task, name).map(([t, n]) => unclaim(t, n)),
+    fc.tuple(task, name).map(([t, n]) => extend(t, n)),
     fc.tuple(task, name, text).map(([t, n, output]) => complete(t, n, output)),
-    fc.tuple(task, name, text).map(([t, n, reason]) => fail(t, n, reason)),
+    fc
+      .tuple(task, name, text, delayMs)
+      .map(([t, n, reason, retryAfterMs]) => fail(t, n, reason, { retryAfterMs })),
+    task.map(cancel),
+    task.map(requeue),
     fc.constantFrom<Command[]>(
       { type: "plane.open", wallMicros: 3, isKept: true },
       { type: "plane.resume" },

@@ -1,17 +1,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { complete, createTask, fail, unclaim } from "../testing/commands.ts";
+import {
+  cancel,
+  complete,
+  createTask,
+  extend,
+  fail,
+  requeue,
+  unclaim,
+} from "../testing/commands.ts";
 import { Crowd } from "../testing/crowd.ts";
 import { type AgentId, agentId, type TaskId, taskId } from "./ids.ts";
 import { limits } from "./limits.ts";
 import {
+  type Claiming,
   claim,
+  claimByKey,
   decide,
   emptyTasks,
   endAllClaimsOf,
   endClaim,
   evolve,
+  makeReady,
   type OwnTasks,
   type Task,
   type TaskCommand,
@@ -261,13 +272,336 @@ test("there are bounds on tasks and on what they hold", () => {
   assert.equal(code(heavy, complete("t", "ada", "AAA")), undefined);
 });
 
-test("whatever happens, a claimant gets the oldest pending task that its tools suffice for", () => {
+test("the higher priority goes first, and of one priority the older", () => {
+  const tasks = given(
+    createTask("low", { priority: -100 }),
+    createTask("usual"),
+    createTask("sql", { priority: 5, requiredTools: ["sql"] }),
+    createTask("high", { priority: 100 }),
+    createTask("high-too", { priority: 100, taskType: "other" }),
+  );
+  assert.equal(claims(tasks, ada)?.id, "high");
+  assert.equal(claims(tasks, ada)?.id, "high-too");
+  assert.equal(claims(tasks, ada, ["sql"])?.id, "sql");
+  assert.equal(claims(tasks, ada)?.id, "usual");
+  assert.equal(claims(tasks, ada)?.id, "low");
+});
+
+test("a priority beyond a hundred, or between two, is refused", () => {
+  for (const priority of [101, -101, 0.5, Number.NaN]) {
+    assert.equal(code(emptyTasks(), createTask("t", { priority })), "invalid_argument");
+  }
+});
+
+test("who asks for some types gets the first in line of those", () => {
+  const tasks = given(
+    createTask("a", { taskType: "mail" }),
+    createTask("b", { taskType: "print" }),
+    createTask("c", { taskType: "print", priority: 1 }),
+    createTask("d", { taskType: "fax", requiredTools: ["fax"] }),
+  );
+  assert.equal(claims(tasks, ada, [], 0, { types: ["fax", "none"] }), undefined);
+  assert.equal(claims(tasks, ada, [], 0, { types: [] }), undefined);
+  assert.equal(claims(tasks, ada, ["fax"], 0, { types: ["fax", "print"] })?.id, "c");
+  assert.equal(claims(tasks, ada, ["fax"], 0, { types: ["fax", "print", "x", "y"] })?.id, "b");
+  assert.equal(claims(tasks, ada, ["fax"], 0, { types: ["fax", "print"] })?.id, "d");
+  assert.equal(claims(tasks, ada)?.id, "a");
+});
+
+test("nobody gets a delayed task before its time, and then it stands at the end of the queue", () => {
+  const tasks = emptyTasks();
+  carryOut(tasks, createTask("later", { delayMs: 5_000 }), 1_000);
+  carryOut(tasks, createTask("now"), 2_000);
+  const delayed = tasks.byId.get(taskId("later"));
+  assert(delayed?.state === "delayed");
+  assert.equal(delayed.readyAtMs, 6_000);
+  assert.deepEqual({ ...tasks.due.first }.at, 6_000);
+  const ready = makeReady(tasks, delayed);
+  evolve(tasks, ready);
+  assert.equal(tasks.due.size, 0);
+  assert.equal(claims(tasks, ada)?.id, "now");
+  assert.equal(claims(tasks, ada)?.id, "later");
+});
+
+test("a failed task waits as long as whoever failed it says, if it is retried at all", () => {
+  const tasks = given(createTask("t", { maxRetries: 1 }));
+  claims(tasks, ada);
+  const [event] = carryOut(tasks, fail("t", "ada", "busy", { retryAfterMs: 3_000 }), 1_000);
+  assert(event?.type === "task.failed" && event.task.state === "delayed");
+  assert.deepEqual([event.task.readyAtMs, event.task.retryCount], [4_000, 1]);
+  assert.equal(claims(tasks, ada), undefined);
+  evolve(tasks, makeReady(tasks, event.task));
+  claims(tasks, ada);
+  const [last] = carryOut(tasks, fail("t", "ada", "busy", { retryAfterMs: 3_000 }), 5_000);
+  assert.equal(last?.type, "task.dead");
+});
+
+test("the token of a claim grows with each claim, and the older one counts for nothing", () => {
+  const tasks = given(createTask("t", { maxRetries: 5 }));
+  const first = claims(tasks, ada);
+  assert.equal(first?.deliveries, 1);
+  expire(tasks, first);
+  const old = { claimToken: 1 };
+  for (const command of [
+    extend("t", "ada", old),
+    complete("t", "ada", "", old),
+    fail("t", "ada", "", old),
+  ]) {
+    assert.equal(code(tasks, command), "task_not_claimed", "nobody has it now");
+  }
+  const second = claims(tasks, ada);
+  assert.equal(second?.deliveries, 2);
+  for (const command of [
+    extend("t", "ada", old),
+    complete("t", "ada", "", old),
+    fail("t", "ada", "", old),
+    complete("t", "bob", "", old),
+    complete("t", "ada", "", { claimToken: 3 }),
+  ]) {
+    assert.equal(code(tasks, command), "claim_lost");
+  }
+  assert.equal(code(tasks, complete("t", "bob", "", { claimToken: 2 })), "task_claimed_by_another");
+  assert.equal(code(tasks, complete("t", "ada", "", { claimToken: 2 })), undefined);
+  assert.equal(code(tasks, complete("t", "ada")), undefined, "who names none is believed");
+});
+
+test("a claim is extended from now on, by its claimant, as long as it lasts", () => {
+  const tasks = given(createTask("t", { claimMs: 7_000 }));
+  assert.equal(code(tasks, extend("t", "ada")), "task_not_claimed");
+  assert.equal(code(tasks, extend("nothing", "ada")), "task_not_found");
+  claims(tasks, ada, [], 1_000, { key: "k" });
+  assert.equal(code(tasks, extend("t", "bob")), "task_claimed_by_another");
+  const [event] = carryOut(tasks, extend("t", "ada"), 5_000);
+  assert(event?.type === "task.extended" && event.task.state === "claimed");
+  assert.deepEqual([event.task.expiresAtMs, event.task.claimedAtMs], [12_000, 1_000]);
+  assert.deepEqual({ ...tasks.due.first }.at, 12_000);
+  carryOut(tasks, extend("t", "ada", { claimMs: 1_000, claimToken: 1 }), 6_000);
+  assert.deepEqual({ ...tasks.due.first }.at, 7_000, "also a shorter time");
+  assert.equal(claimByKey(tasks, ada, "k")?.id, "t");
+});
+
+test("a failure that is told twice counts once, until someone claims again", () => {
+  for (const maxRetries of [0, 1]) {
+    const tasks = given(createTask("t", { maxRetries }));
+    claims(tasks, ada);
+    const told = fail("t", "ada", "boom", { claimToken: 1 });
+    carryOut(tasks, told);
+    assert.deepEqual(carryOut(tasks, told), []);
+    assert.equal(code(tasks, fail("t", "ada", "boom")), "task_not_claimed", "it names no claim");
+    assert.equal(code(tasks, fail("t", "bob", "boom", { claimToken: 1 })), "task_not_claimed");
+    assert.equal(code(tasks, fail("t", "ada", "else", { claimToken: 1 })), "task_not_claimed");
+    if (maxRetries === 0) continue;
+    claims(tasks, ada);
+    assert.equal(code(tasks, told), "claim_lost");
+  }
+});
+
+test("a claim that ran out did not fail: who says so later is refused", () => {
+  const tasks = given(createTask("t", { maxRetries: 1 }));
+  expire(tasks, claims(tasks, ada));
+  assert.equal(code(tasks, fail("t", "ada", "", { claimToken: 1 })), "task_not_claimed");
+});
+
+test("a completion that is told twice with its token is a lost reply", () => {
+  const tasks = given(createTask("t"));
+  claims(tasks, ada);
+  carryOut(tasks, complete("t", "ada", "b3V0", { claimToken: 1 }));
+  assert.deepEqual(carryOut(tasks, complete("t", "ada", "b3V0", { claimToken: 1 })), []);
+  assert.equal(code(tasks, complete("t", "ada", "b3V0", { claimToken: 2 })), "task_not_claimed");
+});
+
+test("a task that is delivered as often as it may be and never ended is a dead letter", () => {
+  const tasks = given(createTask("poison", { deliveriesMax: 3 }));
+  for (const _ of [1, 2]) {
+    assert.equal(expire(tasks, claims(tasks, ada))[0]?.type, "task.requeued");
+  }
+  const [event] = expire(tasks, claims(tasks, ada), 9_000);
+  assert(event?.type === "task.dead" && event.task.state === "dead");
+  assert.equal(event.task.failureReason, "delivered 3 times and never ended");
+  assert.deepEqual([event.task.claimant, event.task.diedAtMs], ["ada", 9_000]);
+  assert.equal(claims(tasks, bob), undefined);
+});
+
+test("the limit counts for who dies as for who lets the claim run out", () => {
+  const tasks = given(
+    createTask("poison", { deliveriesMax: 1 }),
+    createTask("sound"),
+    createTask("poison-too", { deliveriesMax: 1 }),
+  );
+  for (const _ of [1, 2, 3]) claims(tasks, ada);
+  const events = endAllClaimsOf(tasks, ada, 0);
+  assert.deepEqual(
+    events.map((event) => "task" in event && [event.type, event.task.id, event.task.place]),
+    [
+      ["task.dead", "poison", 1],
+      ["task.requeued", "sound", 4],
+      ["task.dead", "poison-too", 3],
+    ],
+  );
+  const [dead] = events;
+  assert(dead && "task" in dead);
+  assert.equal(dead.task.failureReason, "delivered once and never ended");
+});
+
+test("a delivery of which nobody was told does not count", () => {
+  const tasks = given(createTask("t", { deliveriesMax: 1 }));
+  for (const token of [1, 2, 3]) {
+    assert.equal(claims(tasks, ada)?.deliveries, token, "but the token still grows");
+    carryOut(tasks, unclaim("t", "ada"));
+  }
+  assert.equal(expire(tasks, claims(tasks, ada))[0]?.type, "task.dead");
+});
+
+test("an older claim cannot be given back in place of a newer one", () => {
+  const tasks = given(createTask("t"));
+  expire(tasks, claims(tasks, ada));
+  claims(tasks, ada);
+  assert.deepEqual(carryOut(tasks, { ...unclaim("t", "ada"), claimToken: 1 }), []);
+  assert.equal(carryOut(tasks, { ...unclaim("t", "ada"), claimToken: 2 }).length, 1);
+});
+
+test("a task is cancelled in any state but an ended one, and cancelling twice is no mistake", () => {
+  const tasks = emptyTasks();
+  carryOut(tasks, createTask("claimed"));
+  claims(tasks, ada);
+  carryOut(tasks, createTask("completed"));
+  claims(tasks, ada);
+  carryOut(tasks, complete("completed", "ada"));
+  carryOut(tasks, createTask("dead"));
+  claims(tasks, ada);
+  carryOut(tasks, fail("dead", "ada"));
+  carryOut(tasks, createTask("pending"));
+  carryOut(tasks, createTask("delayed", { delayMs: 1 }));
+  for (const name of ["claimed", "pending", "delayed"]) {
+    const [event] = carryOut(tasks, cancel(name), 4_000);
+    assert(event?.type === "task.cancelled" && event.task.state === "cancelled", name);
+    assert.equal(event.task.cancelledAtMs, 4_000);
+    assert.deepEqual(carryOut(tasks, cancel(name)), []);
+  }
+  assert.equal(code(tasks, cancel("completed")), "task_ended");
+  assert.equal(code(tasks, cancel("dead")), "task_ended");
+  assert.equal(code(tasks, cancel("nothing")), "task_not_found");
+  assert.equal(code(tasks, complete("claimed", "ada")), "task_not_claimed");
+  assert.equal(code(tasks, complete("claimed", "ada", "", { claimToken: 1 })), "task_not_claimed");
+  assert.equal(claims(tasks, bob), undefined);
+  assert.equal(tasks.byClaimant.size, 0);
+  assert.equal(tasks.ended.size, 5);
+  assert.deepEqual({ ...tasks.due.first }.at, 86_400_000, "and forgotten in time");
+});
+
+test("a dead or cancelled task begins anew at the end of the queue, with a larger token", () => {
+  const tasks = given(
+    createTask("dead", { maxRetries: 1, deliveriesMax: 2 }),
+    createTask("cancelled"),
+    createTask("other", { priority: -1 }),
+  );
+  for (const _ of [1, 2]) {
+    claims(tasks, ada, [], 0, { types: ["work"] });
+    carryOut(tasks, fail("dead", "ada", "boom"));
+    if (tasks.byId.get(taskId("cancelled"))?.state === "pending")
+      carryOut(tasks, cancel("cancelled"));
+  }
+  assert.equal(code(tasks, requeue("other")), "task_not_dead");
+  assert.equal(code(tasks, requeue("nothing")), "task_not_found");
+  const [event] = carryOut(tasks, requeue("dead"));
+  assert(event?.type === "task.requeued" && event.task.state === "pending");
+  assert.deepEqual([event.task.retryCount, event.task.failureReason], [0, "boom"]);
+  assert.equal(code(tasks, requeue("dead")), "task_not_dead", "it is pending now");
+  carryOut(tasks, requeue("cancelled"));
+  assert.equal(claims(tasks, ada)?.id, "dead");
+  assert.equal(claims(tasks, ada)?.id, "cancelled");
+  const again = tasks.byId.get(taskId("dead"));
+  assert.equal(again?.deliveries, 3);
+  assert.equal(expire(tasks, again)[0]?.type, "task.requeued", "deliveries are counted anew");
+  claims(tasks, ada);
+  const last = tasks.byId.get(taskId("dead"));
+  assert.equal(expire(tasks, last)[0]?.type, "task.dead");
+});
+
+test("a claim is found again by its key, by its claimant, as long as it lasts", () => {
+  const tasks = given(createTask("t"), createTask("u"));
+  claims(tasks, ada, [], 0, { key: "k" });
+  claims(tasks, bob, [], 0, { key: "k" });
+  assert.equal(claimByKey(tasks, ada, "k")?.id, "t");
+  assert.equal(claimByKey(tasks, bob, "k")?.id, "u");
+  assert.equal(claimByKey(tasks, ada, "other"), undefined);
+  carryOut(tasks, complete("t", "ada"));
+  expire(tasks, tasks.byId.get(taskId("u")));
+  assert.equal(claimByKey(tasks, ada, "k"), undefined);
+  assert.equal(tasks.byClaimKey.size, 0);
+  claims(tasks, bob);
+  assert.equal(tasks.byClaimKey.size, 0, "this one has none");
+});
+
+test("creating the same task twice makes one, and something else under its id is refused", () => {
+  const made = createTask("t", { input: "aW4=", requiredTools: ["a", "b"], priority: 3 });
+  const tasks = given(made);
+  assert.deepEqual(carryOut(tasks, made), []);
+  assert.deepEqual(carryOut(tasks, { ...made, deliveriesMax: 0, delayMs: 9 }), []);
+  for (const other of [
+    { taskType: "else" },
+    { input: "" },
+    { requiredTools: ["a"] },
+    { requiredTools: ["a", "c"] },
+    { maxRetries: 1 },
+    { claimMs: 1 },
+    { priority: 0 },
+    { deliveriesMax: 1 },
+  ]) {
+    assert.equal(code(tasks, { ...made, ...other }), "key_reused");
+  }
+  claims(tasks, ada, ["a", "b"]);
+  carryOut(tasks, complete("t", "ada"));
+  assert.deepEqual(carryOut(tasks, made), [], "also when it has long ended");
+  assert.equal(tasks.byId.size, 1);
+});
+
+test("several dead letters at once make room for all of them", () => {
+  const tasks = emptyTasks();
+  for (let index = 0; index < limits.endedTasksMax; index++) {
+    carryOut(tasks, createTask(`t${index}`));
+    carryOut(tasks, cancel(`t${index}`));
+  }
+  for (const name of ["x", "y"]) {
+    carryOut(tasks, createTask(name, { deliveriesMax: 1 }));
+    claims(tasks, ada);
+  }
+  const events = endAllClaimsOf(tasks, ada, 0);
+  assert.deepEqual(
+    events.map((event) =>
+      "task" in event ? event.task.id : event.type === "task.forgotten" && event.taskId,
+    ),
+    ["x", "y", "t0", "t1"],
+  );
+  for (const event of events) evolve(tasks, event);
+  assert.equal(tasks.ended.size, limits.endedTasksMax);
+});
+
+test("a requeued task may not ask for one set of tools too many", () => {
+  const tasks = given(createTask("t", { requiredTools: ["rare"] }));
+  carryOut(tasks, cancel("t"));
+  const full = { ...tasks, queues: new Crowd<string, never>(limits.queuesMax) };
+  assert.equal(code(full, requeue("t")), "limit_reached");
+});
+
+test("whatever happens, a claimant gets the first in line that its tools suffice for", () => {
   const names = ["a", "b", "c", "d"] as const;
   const tool = fc.constantFrom<string[]>("x", "y");
+  const type = fc.constantFrom<string[]>("p", "q", "r");
+  const types = fc.option(fc.uniqueArray(type), { nil: undefined });
   const step = fc.oneof(
-    fc.record({ do: fc.constant("claim"), tools: fc.uniqueArray(tool) }),
-    fc.record({ do: fc.constantFrom("fail", "unclaim", "expire"), task: fc.nat({ max: 20 }) }),
-    fc.record({ do: fc.constant("create"), tools: fc.uniqueArray(tool) }),
+    fc.record({ do: fc.constant("claim"), tools: fc.uniqueArray(tool), types }),
+    fc.record({
+      do: fc.constantFrom("fail", "unclaim", "expire", "cancel", "requeue", "ready"),
+      task: fc.nat({ max: 20 }),
+    }),
+    fc.record({
+      do: fc.constant("create"),
+      tools: fc.uniqueArray(tool),
+      type,
+      priority: fc.integer({ min: -2, max: 2 }),
+      delayMs: fc.constantFrom(0, 0, 5),
+    }),
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
@@ -275,29 +609,44 @@ test("whatever happens, a claimant gets the oldest pending task that its tools s
       let made = 0;
       for (const step of steps) {
         if ("task" in step) {
-          const task = tasks.byId.get(taskId(`t${step.task}`));
-          if (task?.state !== "claimed") continue;
-          const say = step.do === "fail" ? fail : unclaim;
-          if (step.do === "expire") expire(tasks, task);
-          else carryOut(tasks, say(task.id, task.claimant));
-        } else if (step.do === "create") {
-          const options = { requiredTools: step.tools, maxRetries: 3 };
-          carryOut(tasks, createTask(`t${made++}`, options));
+          change(tasks, step.do, tasks.byId.get(taskId(`t${step.task}`)));
+        } else if ("priority" in step) {
+          const { tools: requiredTools, type: taskType, priority, delayMs } = step;
+          const options = { requiredTools, taskType, priority, delayMs, maxRetries: 3 };
+          carryOut(tasks, createTask(`t${made++}`, { ...options, deliveriesMax: 2 }));
         } else {
+          const { tools, types } = step;
           const fitting = [...tasks.byId.values()]
             .filter((task) => task.state === "pending")
-            .filter((task) => task.requiredTools.every((tool) => step.tools.includes(tool)))
-            .sort((one, other) => one.place - other.place);
+            .filter((task) => task.requiredTools.every((tool) => tools.includes(tool)))
+            .filter((task) => types === undefined || types.includes(task.type))
+            .sort((one, other) => other.priority - one.priority || one.place - other.place);
           const name = agentId(names[made % names.length] ?? "a");
-          assert.equal(claims(tasks, name, step.tools)?.id, fitting[0]?.id);
+          assert.equal(claims(tasks, name, tools, 0, { types })?.id, fitting[0]?.id);
         }
       }
-      const pending = [...tasks.byId.values()].filter((task) => task.state === "pending");
-      assert.equal(queuedIn(tasks), pending.length);
+      const counts = { delayed: 0, pending: 0, claimed: 0, completed: 0, dead: 0, cancelled: 0 };
+      for (const { state } of tasks.byId.values()) counts[state] += 1;
+      assert.deepEqual(tasks.counts, counts);
+      assert.equal(queuedIn(tasks), counts.pending);
+      assert.equal(tasks.ended.size, counts.dead + counts.cancelled + counts.completed);
     }),
     { numRuns: 500 },
   );
 });
+
+/** Does something to a task, if its state allows it. */
+function change(tasks: OwnTasks, what: string, task: Task | undefined): void {
+  if (task?.state === "claimed" && what === "expire") expire(tasks, task);
+  if (task?.state === "claimed" && what === "fail") carryOut(tasks, fail(task.id, task.claimant));
+  if (task?.state === "claimed" && what === "unclaim") {
+    carryOut(tasks, unclaim(task.id, task.claimant));
+  }
+  if (task?.state === "delayed" && what === "ready") evolve(tasks, makeReady(tasks, task));
+  if (task && task.state !== "dead" && what === "cancel") carryOut(tasks, cancel(task.id));
+  const isGone = task?.state === "dead" || task?.state === "cancelled";
+  if (isGone && what === "requeue") carryOut(tasks, requeue(task.id));
+}
 
 function carryOut(tasks: OwnTasks, command: TaskCommand, nowMs = 0): readonly TaskEvent[] {
   const decision = decide(tasks, command, nowMs);
@@ -329,8 +678,9 @@ function claims(
   agentId: AgentId,
   tools: readonly string[] = [],
   nowMs = 0,
+  wish: Pick<Claiming, "types" | "key"> = {},
 ): Task | undefined {
-  const decision = claim(tasks, { agentId, tools }, nowMs);
+  const decision = claim(tasks, { agentId, tools, ...wish }, nowMs);
   if (decision.refusal) return undefined;
   for (const event of decision.events) evolve(tasks, event);
   const [event] = decision.events;

@@ -166,7 +166,7 @@ export class Plane {
       if (refusal?.code === "unavailable") return resolve({ refusal });
       try {
         const outcome = decision.refusal ? decision : { value: look(this.#state, decision.events) };
-        resolve(this.#whenDurable(outcome));
+        this.#release(outcome, resolve);
       } catch (fault) {
         // Whoever asked hears of it, not whoever happened to wake it.
         reject(fault);
@@ -332,10 +332,15 @@ export class Plane {
   }
 
   #whenDurable<Value>(value: Value): Promise<Value> {
+    return new Promise((resolve) => this.#release(value, resolve));
+  }
+
+  /** Answers go out in the order in which they were decided. */
+  #release<Value>(value: Value, answer: (value: Value) => void): void {
     // What it saw may not be in the log, and never will be.
-    if (this.#hasFailed) return new Promise(() => {});
-    if (this.#committing === undefined) return Promise.resolve(value);
-    return new Promise((resolve) => this.#answers.push(() => resolve(value)));
+    if (this.#hasFailed) return;
+    if (this.#committing === undefined) answer(value);
+    else this.#answers.push(() => answer(value));
   }
 
   /** All that is decided before the turn ends shares one append. */

@@ -4,8 +4,17 @@
  * Times and tokens are told as if they had begun at zero.
  */
 import assert from "node:assert/strict";
-import { type Command, check, type Event, type State, topics } from "../../src/core/index.ts";
+import {
+  type Command,
+  check,
+  claimByKey,
+  type Event,
+  type Refusal,
+  type State,
+  topics,
+} from "../../src/core/index.ts";
 import type { Entry } from "../../src/log/index.ts";
+import type { WaitingCommand } from "../../src/plane/index.ts";
 import * as say from "../../src/testing/commands.ts";
 import { ManualClock } from "../../src/testing/manual-clock.ts";
 import { SimulatedDisk } from "../../src/testing/simulated-disk.ts";
@@ -15,6 +24,8 @@ import { openPlane, type TestPlane, test, turns } from "../../src/testing/test-p
 const beginMs = 1_700_000_000_000;
 /** Tokens start at the wall clock in microseconds. */
 const firstToken = BigInt(beginMs) * 1_000n;
+
+const hungUp = new Error("hung up");
 
 type Words = Readonly<Record<string, string | undefined>>;
 type Sentence = {
@@ -32,9 +43,17 @@ const sentences: readonly Sentence[] = [
   sentence("(?<who>\\S+) deregisters", (world, words) =>
     world.submit(say.deregister(words["who"] ?? "")),
   ),
-  sentence("(?<who>\\S+) acquires (?<what>\\S+) for (?<ttl>\\S+)s", (world, words) =>
-    world.submit(say.acquire(words["what"] ?? "", words["who"] ?? "", ms(words["ttl"]))),
+  sentence(
+    "(?<who>\\S+) acquires (?<what>\\S+) for (?<ttl>\\S+)s(?: with key (?<key>\\S+))?",
+    (world, { who = "", what = "", ttl, key }) =>
+      world.submit(say.acquire(what, who, ms(ttl), key)),
   ),
+  sentence(
+    "(?<who>\\S+) waits for (?<what>\\S+) for (?<ttl>\\S+)s(?: with key (?<key>\\S+))?",
+    (world, { who = "", what = "", ttl, key }) =>
+      world.wait(who, say.acquire(what, who, ms(ttl), key)),
+  ),
+  sentence("(?<who>\\S+) hangs up", (world, words) => world.hangUp(words["who"] ?? "")),
   sentence(
     "(?<who>\\S+) renews (?<what>\\S+)(?: for (?<ttl>\\S+)s)?(?: with token (?<token>\\d+))?",
     (world, { who = "", what = "", ttl, token }) => {
@@ -78,19 +97,53 @@ const sentences: readonly Sentence[] = [
     },
   ),
   sentence(
-    "task (?<what>\\S+) is created for (?<ttl>\\S+)s(?: needing (?<tools>\\S+))?(?: with (?<retries>\\d+) retr(?:y|ies))?",
-    (world, { what = "", ttl, tools, retries = "0" }) => {
-      const requiredTools = tools?.split(",") ?? [];
-      const options = { requiredTools, maxRetries: Number(retries), claimMs: ms(ttl) };
-      return world.submit(say.createTask(what, options));
+    "task (?<what>\\S+) is created for (?<ttl>\\S+)s(?: of type (?<type>\\S+))?(?: needing (?<tools>\\S+))?" +
+      "(?: with (?<retries>\\d+) retr(?:y|ies))?(?: at priority (?<priority>\\S+))?" +
+      "(?: after (?<delay>\\S+)s)?(?: and (?<deliveries>\\d+) deliver(?:y|ies))?",
+    (world, { what = "", ttl, type, tools, retries, priority, delay, deliveries }) =>
+      world.submit(
+        say.createTask(what, {
+          taskType: type ?? "work",
+          requiredTools: tools?.split(",") ?? [],
+          maxRetries: Number(retries ?? 0),
+          claimMs: ms(ttl),
+          priority: Number(priority ?? 0),
+          delayMs: ms(delay ?? "0"),
+          deliveriesMax: Number(deliveries ?? 0),
+        }),
+      ),
+  ),
+  sentence(
+    "(?<who>\\S+) claims(?: (?<types>\\S+))?(?: with key (?<key>\\S+))?",
+    (world, { who = "", types, key }) => {
+      const wish = { ...(types && { types: types.split(",") }), ...(key && { key }) };
+      return world.wait(who, say.claim(who, wish));
     },
   ),
-  sentence("(?<who>\\S+) claims", (world, words) => world.claim(words["who"] ?? "")),
-  sentence("(?<who>\\S+) completes (?<what>\\S+)", (world, words) =>
-    world.submit(say.complete(words["what"] ?? "", words["who"] ?? "")),
+  sentence(
+    "(?<who>\\S+) extends (?<what>\\S+)(?: for (?<ttl>\\S+)s)?(?: with claim (?<claim>\\d+))?",
+    (world, { who = "", what = "", ttl, claim }) => {
+      const asked = { ...under(claim), ...(ttl && { claimMs: ms(ttl) }) };
+      return world.submit(say.extend(what, who, asked));
+    },
   ),
-  sentence("(?<who>\\S+) fails (?<what>\\S+) because (?<reason>.+)", (world, words) =>
-    world.submit(say.fail(words["what"] ?? "", words["who"] ?? "", words["reason"])),
+  sentence(
+    "(?<who>\\S+) completes (?<what>\\S+)(?: with claim (?<claim>\\d+))?",
+    (world, { who = "", what = "", claim }) =>
+      world.submit(say.complete(what, who, "", under(claim))),
+  ),
+  sentence(
+    "(?<who>\\S+) fails (?<what>\\S+)(?: with claim (?<claim>\\d+))?(?: for (?<after>\\S+)s)? because (?<reason>.+)",
+    (world, { who = "", what = "", claim, after, reason }) => {
+      const asked = { ...under(claim), ...(after && { retryAfterMs: ms(after) }) };
+      return world.submit(say.fail(what, who, reason, asked));
+    },
+  ),
+  sentence("task (?<what>\\S+) is cancelled", (world, words) =>
+    world.submit(say.cancel(words["what"] ?? "")),
+  ),
+  sentence("task (?<what>\\S+) is requeued", (world, words) =>
+    world.submit(say.requeue(words["what"] ?? "")),
   ),
   sentence("tick", (world) => world.tick()),
   sentence("the machine sleeps", (world) => world.sleep()),
@@ -107,7 +160,8 @@ export class World {
   #opened: TestPlane | undefined;
   #isAsleep = false;
   #toldSequence = 0;
-  /** What became of claims that had to wait. */
+  readonly #calls = new Map<string, AbortController>();
+  /** What became of calls that had to wait. */
   readonly #asides: string[] = [];
 
   /** Carries out one sentence at its time; answers what happened until then, and of it. */
@@ -126,24 +180,40 @@ export class World {
   }
 
   async submit(command: Command): Promise<readonly string[]> {
-    const { refusal } = await this.#plane.plane.submit(command, test, () => {});
-    return refusal ? [`refused ${refusal.code}`] : [];
+    const { refusal, value } = await this.#plane.plane.submit(command, test, (state, events) =>
+      events.length > 0 ? "" : known(state, command),
+    );
+    return told(refusal, value);
   }
 
-  async claim(name: string): Promise<readonly string[]> {
-    const { signal } = new AbortController();
-    let answer: string | undefined;
-    const claiming = this.#plane.plane.wait(say.claim(name), test, () => {}, { signal });
-    const answered = claiming.then(({ refusal }) => {
-      answer = refusal ? `refused ${refusal.code}` : "";
+  /** Like `submit`, but what cannot be had now is waited for. */
+  async wait(name: string, command: WaitingCommand): Promise<readonly string[]> {
+    const calling = new AbortController();
+    const { signal } = calling;
+    const look = (state: State, events: readonly Event[]): string =>
+      events.length > 0 ? "" : known(state, command);
+    let answer: readonly string[] | undefined;
+    const waiting = this.#plane.plane.wait(command, test, look, { signal });
+    const answered = waiting.then(({ refusal, value }) => {
+      answer = told(refusal, value);
       return answer;
     });
+    answered.catch(() => {});
     await turns();
-    if (answer !== undefined) return answer === "" ? [] : [answer];
+    if (answer !== undefined) return answer;
+    this.#calls.set(name, calling);
     answered
-      .then((late) => late !== "" && this.#asides.push(`${name}'s claim is ${late}`))
-      .catch((fault: unknown) => this.#asides.push(String(fault)));
+      .then((late) => this.#asides.push(...late.map((line) => `${name}'s call is ${line}`)))
+      .catch((fault: unknown) => fault === hungUp || this.#asides.push(String(fault)));
     return [`${name} waits`];
+  }
+
+  /** The last call of an agent that had to wait. */
+  async hangUp(name: string): Promise<readonly string[]> {
+    const calling = this.#calls.get(name);
+    assert(calling, `${name} is not calling`);
+    calling.abort(hungUp);
+    return [];
   }
 
   read<Value>(look: (state: State) => Value): Promise<Value> {
@@ -246,10 +316,11 @@ function print(event: Event): string {
     case "task.requeued":
     case "task.cancelled":
     case "task.dead": {
-      const { id, retryCount, failureReason } = event.task;
+      const { id, state, retryCount, failureReason, deliveries } = event.task;
       const claimant = "claimant" in event.task ? ` ${event.task.claimant}` : "";
+      const claim = state === "claimed" ? ` claim=${deliveries}` : "";
       const failure = failureReason === "" ? "" : ` retries=${retryCount} (${failureReason})`;
-      return `${event.type} ${id}${claimant}${failure}`;
+      return `${event.type} ${id}${claimant}${claim}${failure}`;
     }
     case "agent.active":
     case "agent.forgotten":
@@ -260,6 +331,26 @@ function print(event: Event): string {
     case "election.left":
       return `${event.type} ${event.group} ${event.agentId}`;
   }
+}
+
+function told(refusal: Refusal | undefined, value: string | undefined): readonly string[] {
+  if (refusal) return [`refused ${refusal.code}`];
+  return value ? [value] : [];
+}
+
+/** What an agent asked for again, and has already. */
+function known({ leases, tasks }: State, command: Command): string {
+  if (command.type === "lease.acquire") {
+    const held = leases.held.get(command.taskId);
+    return held ? `has it with token=${held.token - firstToken}` : "";
+  }
+  if (command.type !== "task.claim" || command.key === undefined) return "";
+  const claimed = claimByKey(tasks, command.agentId, command.key);
+  return claimed ? `has ${claimed.id} with claim=${claimed.deliveries}` : "";
+}
+
+function under(claim: string | undefined): { readonly claimToken?: number } {
+  return claim === undefined ? {} : { claimToken: Number(claim) };
 }
 
 function sentence(pattern: string, carryOut: Sentence["carryOut"]): Sentence {

@@ -22,6 +22,8 @@ export class Referee {
   readonly policies: Map<string, Policy> = new Map();
   readonly #groups = new Map<string, Group>();
   readonly #tasks = new Map<string, Task>();
+  /** How often each task was handed out since it was created or requeued. */
+  readonly #handedOut = new Map<string, number>();
   /** What must come next, word for word, because somebody died. */
   #aftermath: string[] = [];
   #listeningSinceMs = 0;
@@ -179,8 +181,18 @@ export class Referee {
       case "task.created":
         assert(!this.#tasks.has(event.task.id), "an id is given once");
         this.#judgePlace(event.task);
+        this.#judgeDelay(event.task, atMs);
         this.#tasks.set(event.task.id, event.task);
+        this.#handedOut.set(event.task.id, 0);
         return;
+      case "task.ready": {
+        const before = this.#requireTask(event.task, "delayed");
+        assert(before.state === "delayed" && atMs >= before.readyAtMs, "too soon");
+        assert.equal(event.task.state, "pending");
+        this.#judgePlace(event.task);
+        this.#tasks.set(before.id, event.task);
+        return;
+      }
       case "task.claimed": {
         const before = this.#requireTask(event.task, "pending");
         assert(event.task.state === "claimed");
@@ -189,11 +201,22 @@ export class Referee {
           task.requiredTools.every((tool) => claimant.card.tools.includes(tool));
         assert(fits(before), `${claimant.id} lacks the tools for ${before.id}`);
         for (const other of this.#tasks.values()) {
-          const isOlder = other.state === "pending" && other.place < before.place;
-          assert(!isOlder || !fits(other), `${other.id} is older than ${before.id}`);
+          // Which types the claimant asked for is not told here; all of this one, in any case.
+          if (other.state !== "pending" || other.type !== before.type || !fits(other)) continue;
+          const isHigher = other.priority > before.priority;
+          const isOlder = other.priority === before.priority && other.place < before.place;
+          assert(!isHigher && !isOlder, `${other.id} comes before ${before.id}`);
         }
         assert.equal(event.task.deliveries, before.deliveries + 1);
         assert.equal(event.task.expiresAtMs, atMs + before.claimMs);
+        this.#tasks.set(before.id, event.task);
+        this.#count(before.id, 1);
+        return;
+      }
+      case "task.extended": {
+        const before = this.#requireClaim(event.task, atMs);
+        assert.equal(event.task.state, "claimed");
+        assert.equal(event.task.deliveries, before.deliveries, "it is the same claim");
         this.#tasks.set(before.id, event.task);
         return;
       }
@@ -206,31 +229,84 @@ export class Referee {
         assert.equal(event.task.retryCount, before.retryCount + 1);
         assert(event.task.retryCount <= event.task.maxRetries, "more retries than allowed");
         this.#judgePlace(event.task);
+        this.#judgeDelay(event.task, atMs);
         this.#tasks.set(event.task.id, event.task);
         return;
       }
       case "task.dead": {
-        const before = this.#requireClaim(event.task, atMs);
-        assert.equal(before.retryCount, before.maxRetries, "it could have been retried");
+        const before = this.#requireTask(event.task, "claimed");
+        assert(before.state === "claimed" && event.task.state === "dead");
+        assert.equal(event.task.claimant, before.claimant);
         this.#tasks.set(event.task.id, event.task);
+        if (actor === "client" && !isAftermath) {
+          assert(atMs < before.expiresAtMs, "the claim had run out");
+          assert.equal(before.retryCount, before.maxRetries, "it could have been retried");
+          return;
+        }
+        if (!isAftermath) assert(atMs >= before.expiresAtMs, "a claim was cut short");
+        assert(this.#isPoison(before), "it could have been handed out again");
         return;
       }
-      case "task.requeued": {
-        const before = this.#requireTask(event.task, "claimed");
-        assert(before.state === "claimed");
-        const hasExpired = atMs >= before.expiresAtMs;
-        if (actor === "system" && !isAftermath) assert(hasExpired, "a claim was cut short");
-        assert.equal(event.task.retryCount, before.retryCount, "that is no failure");
+      case "task.requeued":
+        this.#judgeRequeued(event.task, { atMs, actor, isAftermath });
+        this.#tasks.set(event.task.id, event.task);
+        return;
+      case "task.cancelled": {
+        const before = this.#tasks.get(event.task.id);
+        assert(before && ["delayed", "pending", "claimed"].includes(before.state));
+        assert.equal(event.task.state, "cancelled");
         this.#tasks.set(event.task.id, event.task);
         return;
       }
       case "task.forgotten": {
         const task = this.#tasks.get(event.taskId);
-        assert(task?.state === "completed" || task?.state === "dead");
+        assert(task && ["completed", "dead", "cancelled"].includes(task.state));
         this.#tasks.delete(event.taskId);
         return;
       }
     }
+  }
+
+  #judgeRequeued(
+    task: Task,
+    how: { readonly atMs: number; readonly actor: string; readonly isAftermath: boolean },
+  ): void {
+    const before = this.#tasks.get(task.id);
+    assert(before, task.id);
+    assert.equal(task.state, "pending");
+    assert.equal(task.deliveries, before.deliveries, "claim tokens never go back");
+    if (before.state !== "claimed") {
+      assert(before.state === "dead" || before.state === "cancelled", "it was not gone");
+      assert.equal(how.actor, "client", "someone asks for that");
+      assert.equal(task.retryCount, 0);
+      this.#judgePlace(task);
+      this.#handedOut.set(task.id, 0);
+      return;
+    }
+    assert.equal(task.retryCount, before.retryCount, "that is no failure");
+    const isGivenBack = how.actor === "client" && !how.isAftermath;
+    if (isGivenBack) {
+      assert.equal(task.place, before.place, "what nobody was told of keeps its place");
+      this.#count(task.id, -1);
+      return;
+    }
+    if (!how.isAftermath) assert(how.atMs >= before.expiresAtMs, "a claim was cut short");
+    assert(!this.#isPoison(before), "it was handed out often enough");
+    this.#judgePlace(task);
+  }
+
+  #count(id: string, times: number): void {
+    this.#handedOut.set(id, (this.#handedOut.get(id) ?? 0) + times);
+  }
+
+  /** Whether it was handed out as often as it may be. */
+  #isPoison({ id, deliveriesMax }: Task): boolean {
+    return deliveriesMax > 0 && (this.#handedOut.get(id) ?? 0) >= deliveriesMax;
+  }
+
+  #judgeDelay(task: Task, atMs: number): void {
+    if (task.state === "delayed") assert(task.readyAtMs > atMs, "what is ready is not delayed");
+    else assert.equal(task.state, "pending");
   }
 
   #judgeTimeOfDeath(agent: Agent, atMs: number, heardAtMs: number): void {
@@ -257,7 +333,7 @@ export class Referee {
     const tasks = [...this.#tasks.values()]
       .filter((task) => task.state === "claimed" && task.claimant === agentId)
       .sort((one, other) => one.place - other.place)
-      .map(({ id }) => `task.requeued ${id}`);
+      .map((task) => `${this.#isPoison(task) ? "task.dead" : "task.requeued"} ${task.id}`);
     return [...leases, ...groups, ...tasks];
   }
 
@@ -322,6 +398,7 @@ function inShort(event: Event): string {
     case "leader.changed":
       return `${event.type} ${event.group}`;
     case "task.requeued":
+    case "task.dead":
       return `${event.type} ${event.task.id}`;
     default:
       return event.type;

@@ -8,8 +8,10 @@
  */
 import assert from "node:assert/strict";
 import {
+  type AcquireLease,
   type AgentId,
   agentId,
+  type ClaimTask,
   type Command,
   capture,
   check,
@@ -22,13 +24,19 @@ import {
   type State,
 } from "../../src/core/index.ts";
 import { type Entry, LogError } from "../../src/log/index.ts";
-import { type Keep, type Outcome, Plane, type Watch } from "../../src/plane/index.ts";
+import {
+  type Keep,
+  type Outcome,
+  Plane,
+  type WaitingCommand,
+  type Watch,
+} from "../../src/plane/index.ts";
 import * as say from "../../src/testing/commands.ts";
 import { ManualClock } from "../../src/testing/manual-clock.ts";
 import { Random } from "../../src/testing/random.ts";
 import { SimulatedDisk } from "../../src/testing/simulated-disk.ts";
 import { SimulatedLog } from "../../src/testing/simulated-log.ts";
-import { fitting, forecast, judge } from "./forecast.ts";
+import { claimUnder, fitting, forecast, judge } from "./forecast.ts";
 import { Referee } from "./referee.ts";
 
 /** One run of the process, from its start to its end. */
@@ -45,7 +53,13 @@ type Life = {
 /** What a client believes to hold, because it was told so. */
 type Belief = { readonly taskId: string; readonly holder: AgentId; readonly token: bigint };
 
-type Waiting = { readonly agentId: AgentId; readonly calling: AbortController };
+/** A place in line, and the calls of everyone who listens. */
+type Place = {
+  readonly command: WaitingCommand;
+  readonly calls: Set<AbortController>;
+  /** When the last one hung up, if it may come back. */
+  leftAtMs: number | undefined;
+};
 
 type Watcher = {
   /** All entries, or only those that are published. */
@@ -67,7 +81,11 @@ const names = {
   patterns: ["*", "a", "a*", "*b", "ab"],
   words: ["a", "b", "ab", "aab", "*"],
   outputs: ["", "b25l"],
+  types: ["p", "q"],
+  keys: ["k1", "k2", "k3"],
 } as const;
+/** How long a place is kept. */
+const placeKeptMs = 10_000;
 
 export class Storm {
   readonly seed: number;
@@ -101,7 +119,11 @@ export class Storm {
   #tasks: string[] = [];
   #silent = new Set<AgentId>();
   #unanswered = 0;
-  readonly #waiting: Waiting[] = [];
+  /** Everyone who waits, in the order in which they came. */
+  #line: Place[] = [];
+  readonly #holders = new Map<string, string>();
+  /** What was registered and created, to be asked for again. */
+  #made: Command[] = [];
   readonly #watchers: readonly Watcher[] = [
     { isFiltered: false, afterSequence: 0, watch: undefined, isReading: false },
     { isFiltered: false, afterSequence: 0, watch: undefined, isReading: false },
@@ -151,12 +173,15 @@ export class Storm {
       command: 40,
       turn: 40,
       claim: 8,
+      acquire: 6,
+      return: 3,
+      withdraw: 0.7,
       time: 10,
       late: 4,
       beats: 8,
       watch: 10,
       read: 5,
-      abort: 1,
+      abort: 3,
       snapshot: 1,
       suspend: 1,
       crash: 1.5,
@@ -171,7 +196,16 @@ export class Storm {
         for (let count = this.#random.between(1, 4); count > 0; count--) await this.#takeTurn();
         return;
       case "claim":
-        this.#claim(life, this.#anyAgent());
+        this.#wait(life, this.#anyClaim());
+        break;
+      case "acquire":
+        this.#wait(life, this.#anyAcquire());
+        break;
+      case "return":
+        this.#return(life);
+        break;
+      case "withdraw":
+        this.#withdraw(life);
         break;
       case "time":
         this.#tell(`time passes: ${this.#pass(life, this.#anyTime(life))} ms`);
@@ -192,7 +226,7 @@ export class Storm {
         this.#read(life);
         break;
       case "abort":
-        this.#abort();
+        this.#abort(life);
         break;
       case "snapshot":
         this.#snapshot(life);
@@ -236,8 +270,15 @@ export class Storm {
     const probe = {
       reset: (whole: State) => {
         state = whole;
+        this.#holders.clear();
+        for (const { taskId, holder } of whole.leases.held.values()) {
+          this.#holders.set(taskId, holder);
+        }
       },
-      apply: (event: Event) => this.#note(event.type),
+      apply: (event: Event) => {
+        this.#note(event.type);
+        if (state) this.#judgeLine(state, event);
+      },
     };
     const opening = Plane.open({
       log,
@@ -314,7 +355,8 @@ export class Storm {
     await this.#runOut();
     if (!this.#isStopped) {
       assert.equal(this.#unanswered, 0, "everyone is answered before the plane is closed");
-      assert.deepEqual(this.#waiting, [], "also those who waited");
+      const listening = this.#line.filter(({ calls }) => calls.size > 0);
+      assert.deepEqual(listening, [], "also those who waited");
       this.#note("closed");
     }
     this.#end();
@@ -327,7 +369,7 @@ export class Storm {
     this.#isClosing = false;
     this.#isDiskBroken = false;
     this.#unanswered = 0;
-    this.#waiting.length = 0;
+    this.#line = [];
     for (const watcher of this.#watchers) {
       watcher.watch = undefined;
       watcher.isReading = false;
@@ -390,17 +432,23 @@ export class Storm {
       unclaim: 1,
       complete: 4,
       fail: 3,
+      extend: 3,
+      cancel: 1,
+      requeue: 2,
+      again: 2,
     });
     switch (kind) {
       case "register": {
         const ttlMs = random.pick([1_000, 3_000, 10_000, 100_000]);
         const offered = tools.filter(() => random.chance(60));
-        return say.register(this.#mint("a"), { ttlMs, tools: offered });
+        return this.#make(say.register(this.#mint("a"), { ttlMs, tools: offered }));
       }
+      case "again":
+        return this.#anythingAgain();
       case "deregister":
         return say.deregister(id);
       case "acquire":
-        return say.acquire(lease, id, random.pick([500, 5_000, 60_000]));
+        return this.#anyAcquire();
       case "renew": {
         const ttlMs = random.chance(50) ? random.between(1, 20_000) : undefined;
         return say.renew(own?.taskId ?? lease, own?.holder ?? id, presented, ttlMs);
@@ -419,20 +467,86 @@ export class Storm {
       case "deletePolicy":
         return say.deletePolicy(random.pick(names.policies));
       case "createTask":
-        return say.createTask(this.#mint("t"), {
-          input: random.chance(50) ? "aW4=" : "",
-          requiredTools: tools.filter(() => random.chance(30)),
-          maxRetries: random.below(3),
-          claimMs: random.pick([1_000, 10_000]),
-        });
+        return this.#make(
+          say.createTask(this.#mint("t"), {
+            taskType: random.pick(names.types),
+            input: random.chance(50) ? "aW4=" : "",
+            requiredTools: tools.filter(() => random.chance(30)),
+            maxRetries: random.below(3),
+            claimMs: random.pick([1_000, 10_000]),
+            priority: random.chance(30) ? random.between(-2, 2) : 0,
+            deliveriesMax: random.chance(60) ? random.between(1, 3) : 0,
+            delayMs: random.chance(20) ? random.between(1, 5_000) : 0,
+          }),
+        );
       case "claim":
-        return say.claim(id);
+        return this.#anyClaim();
       case "unclaim":
         return say.unclaim(task, id);
-      case "complete":
-        return say.complete(task, this.#claimantOf(task) ?? id, random.pick(names.outputs));
-      case "fail":
-        return say.fail(task, this.#claimantOf(task) ?? id, "boom");
+      case "extend":
+        return say.extend(task, this.#claimantOf(task) ?? id, this.#anyToken(task));
+      case "complete": {
+        const output = random.pick(names.outputs);
+        return say.complete(task, this.#claimantOf(task) ?? id, output, this.#anyToken(task));
+      }
+      case "fail": {
+        const pause = random.chance(20) ? { retryAfterMs: random.between(1, 3_000) } : {};
+        const under = { ...this.#anyToken(task), ...pause };
+        return say.fail(task, this.#claimantOf(task) ?? id, "boom", under);
+      }
+      case "cancel":
+        return say.cancel(task);
+      case "requeue":
+        return say.requeue(this.#anyDeadLetter() ?? task);
+    }
+  }
+
+  #anyAcquire(): AcquireLease {
+    const random = this.#random;
+    const lease = random.pick(names.leases);
+    const ttlMs = random.pick([500, 5_000, 60_000]);
+    const key = random.chance(50) ? random.pick(names.keys) : undefined;
+    return say.acquire(lease, this.#anyAgent(), ttlMs, key);
+  }
+
+  #anyClaim(): ClaimTask {
+    const random = this.#random;
+    const types = names.types.filter(() => random.chance(60));
+    const wish = random.chance(30) ? { types } : {};
+    // A key is for one wish: who asks for something else with it is given what it has.
+    const key = `${random.pick(names.keys)} ${wish.types ?? "any"}`;
+    return say.claim(this.#anyAgent(), random.chance(40) ? { ...wish, key } : wish);
+  }
+
+  /** Often the claim's own, sometimes the one before, sometimes none. */
+  #anyToken(task: string): { readonly claimToken?: number } {
+    const found = [...(this.#life?.state.tasks.byId.values() ?? [])].find(({ id }) => id === task);
+    if (!found || this.#random.chance(40)) return {};
+    return { claimToken: found.deliveries - (this.#random.chance(25) ? 1 : 0) };
+  }
+
+  #anyDeadLetter(): string | undefined {
+    const tasks = [...(this.#life?.state.tasks.byId.values() ?? [])];
+    const gone = tasks.filter(({ state }) => state === "dead" || state === "cancelled");
+    return this.#random.pickAny(gone)?.id;
+  }
+
+  #make<Made extends Command>(command: Made): Made {
+    this.#made = [...this.#made, command].slice(-6);
+    return command;
+  }
+
+  /** A reply that was lost is asked for again; sometimes what is asked for has changed. */
+  #anythingAgain(): Command {
+    const command = this.#random.pickAny(this.#made) ?? say.heartbeat(this.#anyAgent());
+    if (!this.#random.chance(30)) return command;
+    switch (command.type) {
+      case "agent.register":
+        return { ...command, ttlMs: command.ttlMs + 1 };
+      case "task.create":
+        return { ...command, maxRetries: command.maxRetries + 1 };
+      default:
+        return command;
     }
   }
 
@@ -477,53 +591,174 @@ export class Storm {
     });
   }
 
-  #claim(life: Life, id: AgentId): void {
+  #wait(life: Life, command: WaitingCommand): void {
     life.plane.tick();
-    const expected = forecast(life.state, say.claim(id));
-    const waiting: Waiting = { agentId: id, calling: new AbortController() };
+    const before = this.#line.find(({ command: other }) => isSamePlace(other, command));
+    const expected = forecast(life.state, command);
+    // Who comes back to its place waits there, whatever it would get if it were new.
+    const mayWait = before !== undefined || expected === "no_task" || expected === "lease_held";
+    const calling = new AbortController();
     const sight: Sight = { events: [], firstSequence: 0, sequence: 0 };
     let isDecided = false;
-    const { signal } = waiting.calling;
-    const command = say.claim(id);
-    const look = (state: State, events: readonly Event[]): void => {
+    const look = (_: State, events: readonly Event[]): void => {
       isDecided = true;
       this.#look(life, sight, events);
-      this.#judgeFairness(state, waiting, events);
-      this.#leave(waiting);
+      this.#judgeGrant(life, command, events);
     };
+    const { signal } = calling;
     const answer = life.plane.wait(command, { actor: "client" }, look, { signal });
     sight.sequence ||= life.plane.lastSequence;
-    this.#tell(`${id} claims (${expected ?? "accepted"})`);
-    if (expected === "no_task") this.#waiting.push(waiting);
-    else assert.equal(isDecided, expected === undefined, "a claim that can be decided is");
-    const mayWait = expected === "no_task";
+    this.#tell(`${inShort(command)} (${mayWait ? "waits" : (expected ?? "accepted")})`);
+    const place = before ?? { command, calls: new Set(), leftAtMs: undefined };
+    if (mayWait) {
+      if (before) this.#note(before.leftAtMs === undefined ? "listens too" : "came back");
+      else this.#line.push(place);
+      place.calls.add(calling);
+      place.leftAtMs = undefined;
+    } else {
+      assert.equal(isDecided, expected === undefined, "what can be decided is");
+    }
     this.#await(
       life,
       answer,
       sight,
       ({ refusal }) => {
-        this.#leave(waiting);
-        const codes = mayWait ? ["agent_dead", "agent_not_found", "unavailable"] : [expected];
-        if (refusal) assert(codes.includes(refusal.code), `a claim ended with ${refusal.code}`);
-        this.#note(refusal ? `claim: ${refusal.code}` : `claim: ${mayWait ? "waited" : "at once"}`);
+        place.calls.delete(calling);
+        const ends = ["agent_dead", "agent_not_found", "unavailable"];
+        const codes = mayWait ? [...ends, "no_task", "lease_held"] : [expected];
+        if (refusal) assert(codes.includes(refusal.code), `${command.type}: ${refusal.code}`);
+        const isWithdrawn = refusal?.code === "no_task" || refusal?.code === "lease_held";
+        if (isWithdrawn) assert(!this.#line.includes(place), "nobody has withdrawn it");
+        const what = command.type === "task.claim" ? "claim" : "lease";
+        this.#note(`${what}: ${refusal ? refusal.code : mayWait ? "waited" : "at once"}`);
         for (const event of sight.events) this.#learn(command, event);
         // The client was gone before it could be told.
         const [event] = sight.events;
         if (event?.type !== "task.claimed" || !this.#random.chance(15)) return;
-        if (!this.#isStopped && !this.#isClosing)
-          this.#submit(life, say.unclaim(event.task.id, id));
+        if (!this.#isStopped && !this.#isClosing) {
+          this.#submit(life, say.unclaim(event.task.id, command.agentId));
+        }
       },
       { mayWait },
     );
   }
 
-  #abort(): void {
-    const waiting = this.#random.pickAny(this.#waiting);
-    if (!waiting) return;
-    this.#tell(`${waiting.agentId} hangs up`);
-    this.#leave(waiting);
-    waiting.calling.abort(hungUp);
+  /** Whoever was told that it has something has it. */
+  #judgeGrant({ state }: Life, command: WaitingCommand, events: readonly Event[]): void {
+    const { agentId, key } = command;
+    if (command.type === "task.claim") {
+      const [event] = events;
+      const task = event && "task" in event ? event.task : claimUnder(state, command);
+      assert(task?.state === "claimed" && task.claimant === agentId, "the task went to another");
+      assert.equal(task.claimKey, key);
+    } else {
+      const lease = state.leases.held.get(command.taskId);
+      assert.equal(lease?.holder, agentId, "the lease went to another");
+      assert.equal(lease?.key, key);
+    }
+  }
+
+  /**
+   * Everything that is handed out goes to the first in line who can have it, also while it is away; and
+   * past the line only where nobody in it could.
+   */
+  #judgeLine(state: State, event: Event): void {
+    try {
+      switch (event.type) {
+        case "lease.acquired": {
+          const { taskId, holder, key } = event.lease;
+          const isAgain = this.#holders.get(taskId) === holder;
+          this.#holders.set(taskId, holder);
+          if (isAgain) return;
+          this.#serve(
+            ({ command }) => command.type === "lease.acquire" && command.taskId === taskId,
+            { agentId: holder, key },
+          );
+          return;
+        }
+        case "lease.released":
+        case "lease.expired":
+          this.#holders.delete(event.lease.taskId);
+          return;
+        case "task.claimed": {
+          const { task } = event;
+          assert(task.state === "claimed");
+          const couldHave = ({ command }: Place): boolean => {
+            if (command.type !== "task.claim") return false;
+            const agent = state.registry.agents.get(command.agentId);
+            const isWanted = command.types === undefined || command.types.includes(task.type);
+            const suffices = task.requiredTools.every((tool) => agent?.card.tools.includes(tool));
+            return agent?.liveness === "alive" && isWanted && suffices;
+          };
+          this.#serve(couldHave, { agentId: task.claimant, key: task.claimKey });
+          return;
+        }
+        case "agent.died":
+          this.#line = this.#line.filter(({ command }) => command.agentId !== event.agent.id);
+          return;
+        default:
+          return;
+      }
+    } catch (fault) {
+      this.#blame(fault);
+    }
+  }
+
+  #serve(
+    couldHave: (place: Place) => boolean,
+    granted: { readonly agentId: AgentId; readonly key: string | undefined },
+  ): void {
+    this.#forgetLeft();
+    const first = this.#line.find(couldHave);
+    if (!first) return;
+    const { agentId, key } = first.command;
+    assert.deepEqual({ agentId, key }, granted, `${agentId} has waited longer`);
+    this.#line = this.#line.filter((place) => place !== first);
+    if (first.leftAtMs !== undefined) this.#note("granted while away");
+  }
+
+  #forgetLeft(): void {
+    const nowMs = this.#life ? this.#life.clock.nowMs() + this.#life.aheadMs : 0;
+    this.#line = this.#line.filter(
+      ({ leftAtMs }) => leftAtMs === undefined || leftAtMs + placeKeptMs > nowMs,
+    );
+  }
+
+  /** Someone waits again with its key, or a second time beside itself. */
+  #return(life: Life): void {
+    life.plane.tick();
+    this.#forgetLeft();
+    const keyed = this.#line.filter(({ command }) => command.key !== undefined);
+    const away = keyed.filter(({ calls }) => calls.size === 0);
+    const place = this.#random.pickAny(this.#random.chance(80) ? away : keyed);
+    if (place) this.#wait(life, place.command);
+  }
+
+  #withdraw(life: Life): void {
+    life.plane.tick();
+    const { agentId, key } = this.#random.pickAny(this.#line)?.command ?? {};
+    if (agentId === undefined || key === undefined) return;
+    this.#tell(`${agentId} withdraws ${key}`);
+    this.#note("withdrew");
+    const before = life.plane.lastSequence;
+    this.#line = this.#line.filter(
+      ({ command }) => command.agentId !== agentId || command.key !== key,
+    );
+    life.plane.withdraw({ agentId, key });
+    assert.equal(life.plane.lastSequence, before, "giving up a place is no fact");
+  }
+
+  #abort({ clock, aheadMs }: Life): void {
+    const place = this.#random.pickAny(this.#line.filter(({ calls }) => calls.size > 0));
+    const calling = this.#random.pickAny([...(place?.calls ?? [])]);
+    if (!place || !calling) return;
+    this.#tell(`${place.command.agentId} hangs up`);
+    place.calls.delete(calling);
+    calling.abort(hungUp);
     this.#note("hung up");
+    if (place.calls.size > 0) return;
+    if (place.command.key !== undefined) place.leftAtMs = clock.nowMs() + aheadMs;
+    else this.#line = this.#line.filter((other) => other !== place);
   }
 
   #read(life: Life): void {
@@ -659,9 +894,14 @@ export class Storm {
       this.#note("cut");
       this.#judgeCut(log, clock.nowMs() + this.#life.aheadMs);
     }
-    for (const { agentId } of this.#waiting) {
-      const claiming = say.claim(agentId);
-      assert.equal(fitting(state, claiming), 0, `${agentId} waits, though there is a task for it`);
+    this.#forgetLeft();
+    for (const { command } of this.#line) {
+      const { agentId } = command;
+      if (command.type === "task.claim") {
+        assert.equal(fitting(state, command), 0, `${agentId} waits, though there is a task for it`);
+      } else {
+        assert(state.leases.held.has(command.taskId), `${agentId} waits for what nobody holds`);
+      }
     }
     const nowMs = clock.nowMs();
     for (const { expiresAtMs, taskId, holder } of state.leases.held.values()) {
@@ -716,20 +956,6 @@ export class Storm {
     sight.events = events;
     sight.sequence = life.plane.lastSequence;
     sight.firstSequence = sight.sequence - events.length + 1;
-  }
-
-  #judgeFairness(state: State, waiting: Waiting, events: readonly Event[]): void {
-    const [event] = events;
-    assert(event?.type === "task.claimed" && event.task.state === "claimed");
-    assert.equal(event.task.claimant, waiting.agentId, "the task went to another");
-    const { requiredTools } = event.task;
-    for (const other of this.#waiting) {
-      if (other === waiting) return;
-      const agent = state.registry.agents.get(other.agentId);
-      const suffices = requiredTools.every((tool) => agent?.card.tools.includes(tool));
-      const couldHave = agent?.liveness === "alive" && suffices;
-      assert(!couldHave, `${other.agentId} has waited longer than ${waiting.agentId}`);
-    }
   }
 
   /** Waits for an answer, and sees that it does not come too soon. */
@@ -877,11 +1103,6 @@ export class Storm {
     if (this.#violation !== undefined) throw this.#violation;
   }
 
-  #leave(waiting: Waiting): void {
-    const at = this.#waiting.indexOf(waiting);
-    if (at >= 0) this.#waiting.splice(at, 1);
-  }
-
   /** Mostly one that lives, sometimes one that does not, seldom one that never was. */
   #anyAgent(): AgentId {
     const known = this.#life?.state.registry.agents;
@@ -926,6 +1147,16 @@ const hungUp = new Error("the client hung up");
 
 function textOf({ event, body, actor, atMs, busSequence }: Entry): string {
   return `${event.type} ${body} by ${actor} at ${atMs} bus ${busSequence}`;
+}
+
+/** The same place in line, by the same key. */
+function isSamePlace(one: WaitingCommand, other: WaitingCommand): boolean {
+  if (one.key === undefined || one.key !== other.key || one.agentId !== other.agentId) return false;
+  if (one.type === "lease.acquire") {
+    return other.type === "lease.acquire" && one.taskId === other.taskId;
+  }
+  const typesOf = ({ types = [] }: ClaimTask): string => types.join();
+  return other.type === "task.claim" && typesOf(one) === typesOf(other);
 }
 
 function inShort(command: Command): string {
