@@ -111,6 +111,10 @@ export class Referee {
         this.#aftermath = this.#aftermathOf(before.id);
         return;
       }
+      case "agent.active":
+        this.#require(event.agentId, "alive");
+        assert(event.activity.sinceMs <= atMs, "nobody knows what it will do");
+        return;
       case "agent.forgotten": {
         const dead = this.agents.get(event.agentId);
         assert(dead?.liveness === "dead" && atMs >= dead.diedAtMs + 86_400_000, "too soon");

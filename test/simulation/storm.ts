@@ -82,6 +82,7 @@ const names = {
   words: ["a", "b", "ab", "aab", "*"],
   outputs: ["", "b25l"],
   types: ["p", "q"],
+  doings: ["thinking", "waiting for a person", "waiting for a reply"],
   keys: ["k1", "k2", "k3"],
 } as const;
 /** How long a place is kept. */
@@ -215,7 +216,9 @@ export class Storm {
         break;
       case "beats":
         for (const id of this.#agents) {
-          if (!this.#silent.has(id)) this.#submit(life, say.heartbeat(id));
+          if (this.#silent.has(id)) continue;
+          const doing = this.#random.chance(30) ? this.#random.pick(names.doings) : undefined;
+          this.#submit(life, say.heartbeat(id, doing));
         }
         if (this.#random.chance(30)) this.#silent = new Set(this.#someAgents(30));
         break;
