@@ -1,5 +1,4 @@
 /** Requests as commands. Limits are checked here, before anything is stored. */
-import { randomBytes } from "node:crypto";
 import {
   type AgentId,
   agentId,
@@ -9,7 +8,6 @@ import {
   groupName,
   type Policy,
   policyId,
-  type Refusal,
   type TaskId,
   taskId,
   token,
@@ -31,14 +29,24 @@ import {
   type WatchRequest,
   type Policy as WirePolicy,
 } from "../../wire/agentkeeper/index.ts";
+import {
+  bytesOf,
+  count,
+  first,
+  length,
+  malformed,
+  name,
+  newId,
+  type Parsed,
+  type Problem,
+  parse,
+  payload,
+  taskAndAgent,
+  text,
+  toolNames,
+  ttlMs,
+} from "./fields.ts";
 import { limits } from "./limits.ts";
-
-export type Parsed<Value> =
-  | { readonly value: Value; readonly refusal?: never }
-  | { readonly refusal: Refusal };
-
-/** What is wrong with a field, if anything. */
-type Problem = string | undefined;
 
 type CommandOf<Type extends Command["type"]> = Extract<Command, { type: Type }>;
 
@@ -86,10 +94,6 @@ export function cardBytes(
 ): number {
   const capabilities = card.capabilities.flatMap(({ name, description }) => [name, description]);
   return bytesOf([card.description, ...card.tools, ...capabilities, ...[...card.metadata].flat()]);
-}
-
-function bytesOf(texts: readonly string[]): number {
-  return texts.reduce((total, text) => total + Buffer.byteLength(text), 0);
 }
 
 function decodeCard(card: AgentCard): Card {
@@ -253,65 +257,4 @@ export function decodeFailTask(request: FailTaskRequest): Parsed<CommandOf<"task
     agentId: agentId(request.agentId),
     reason: request.reason,
   }));
-}
-
-/** 32 lower-case hex digits. */
-function newId(): string {
-  return randomBytes(16).toString("hex");
-}
-
-/** On the wire 0 and absent are the same. */
-function ttlMs(seconds: number, defaultSeconds: number): number {
-  return (seconds === 0 ? defaultSeconds : seconds) * 1_000;
-}
-
-function parse<Value>(problem: Problem, value: () => Value): Parsed<Value> {
-  return problem === undefined ? { value: value() } : malformed(problem);
-}
-
-function malformed(message: string): Parsed<never> {
-  return { refusal: { code: "invalid_argument", message } };
-}
-
-function taskAndAgent(request: { readonly taskId: string; readonly agentId: string }): Problem {
-  return name("task_id", request.taskId) ?? name("agent_id", request.agentId);
-}
-
-function name(field: string, value: string): Problem {
-  if (value === "") return `${field} must not be empty`;
-  return length(field, value, limits.nameBytesMax);
-}
-
-function text(field: string, value: string): Problem {
-  return length(field, value, limits.textBytesMax);
-}
-
-function length(field: string, value: string, bytesMax: number): Problem {
-  // No character takes more than three bytes for each of its UTF-16 units.
-  if (value.length * 3 <= bytesMax || Buffer.byteLength(value) <= bytesMax) return undefined;
-  return `${field} is longer than ${bytesMax} bytes`;
-}
-
-function payload(field: string, bytes: Uint8Array, bytesMax: number): Problem {
-  if (bytes.length <= bytesMax) return undefined;
-  return `${field} has ${bytes.length} bytes, ${bytesMax} at most`;
-}
-
-function toolNames(field: string, tools: readonly string[]): Problem {
-  return (
-    count(field, tools.length) ??
-    first(tools, (tool) => length(`a name in ${field}`, tool, limits.nameBytesMax))
-  );
-}
-
-function count(field: string, items: number): Problem {
-  return items <= limits.itemsMax ? undefined : `${field} has more than ${limits.itemsMax} items`;
-}
-
-function first<Item>(items: Iterable<Item>, problemOf: (item: Item) => Problem): Problem {
-  for (const item of items) {
-    const problem = problemOf(item);
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
 }

@@ -1,8 +1,6 @@
 /** What each of the 22 methods does: a request becomes a command or a look at the state. */
 import {
-  type Agent,
   type AgentId,
-  type Command,
   check,
   type Event,
   type Policy,
@@ -11,9 +9,8 @@ import {
   type Task,
   type TaskId,
 } from "../../core/index.ts";
-import type { Caller, Outcome, Plane } from "../../plane/index.ts";
+import type { Outcome, Plane } from "../../plane/index.ts";
 import {
-  type AgentInfo,
   ElectionServiceDefinition,
   EntitlementsServiceDefinition,
   LeaseServiceDefinition,
@@ -21,19 +18,13 @@ import {
   TaskServiceDefinition,
   type Task as WireTask,
 } from "../../wire/agentkeeper/index.ts";
+import { agentInfo, type Call, caller, gone, notFound, only, publish, wholeTask } from "./calls.ts";
 import type { Connection } from "./connection.ts";
 import * as decode from "./decode.ts";
-import {
-  encodeAgent,
-  encodeElection,
-  encodeLease,
-  encodePolicy,
-  encodeTask,
-  hasStatus,
-} from "./encode.ts";
+import { encodeElection, encodeLease, encodePolicy, encodeTask, hasStatus } from "./encode.ts";
 import { limits } from "./limits.ts";
 import { type Answer, type StreamEnd, serverStream, unary } from "./method.ts";
-import type { Method, ServerCall } from "./server.ts";
+import type { Method } from "./server.ts";
 import { watchElection, watchTopics } from "./watch.ts";
 
 /** Finds agents by what they say of themselves: ids, best first. */
@@ -43,13 +34,8 @@ export type Find = (question: {
   readonly limit: number;
 }) => readonly AgentId[];
 
-type Call = ServerCall<Connection>;
-
 /** For methods that answer with a list. */
 const asList = { replyBytesMax: limits.listBytesMax } as const;
-
-/** There are no credentials yet: whoever reaches the door is this machine's user. */
-const caller: Caller = { actor: "local" };
 
 export function methodsOf(
   plane: Plane,
@@ -268,21 +254,6 @@ function taskMethods(plane: Plane, taskLimits: decode.TaskLimits): Method<Connec
   ];
 }
 
-/** A call that may publish an event: held for a moment on a new connection, then carried out. */
-async function publish<Value>(
-  plane: Plane,
-  command: Command,
-  call: Call,
-  look: (state: State, events: readonly Event[]) => Value,
-): Promise<Outcome<Value>> {
-  const held = call.connection.firstCalls.hold();
-  if (held !== undefined) {
-    await held;
-    if (call.isOver) return gone;
-  }
-  return plane.submit(command, caller, look);
-}
-
 /** Waits for a task. One that was claimed for a caller who is gone by then goes back to its place. */
 async function claim(
   plane: Plane,
@@ -311,35 +282,6 @@ async function claim(
 
 type Claimed = { readonly taskId: TaskId; readonly task: WireTask };
 
-/** Told to nobody. */
-const gone: { readonly refusal: Refusal } = {
-  refusal: { code: "unavailable", message: "the caller is gone" },
-};
-
-/** The one event of a type that a command is known to have. */
-function only<Type extends Event["type"]>(
-  events: readonly Event[],
-  type: Type,
-): Event & { readonly type: Type } {
-  for (const event of events) if (isOf(event, type)) return event;
-  throw new Error(`the command has no event ${type}`);
-}
-
-function isOf<Type extends Event["type"]>(
-  event: Event,
-  type: Type,
-): event is Event & { readonly type: Type } {
-  return event.type === type;
-}
-
-function agentInfo({ registry }: State, agent: Agent): AgentInfo {
-  return encodeAgent(agent, registry.heartbeats.get(agent.id) ?? agent.registeredAtMs);
-}
-
-function wholeTask({ inputs, outputs }: State["tasks"], task: Task): WireTask {
-  return encodeTask(task, { input: inputs.get(task.id), output: outputs.get(task.id) });
-}
-
 function byCreation(one: Task, other: Task): number {
   return one.createdAtMs - other.createdAtMs || (one.id < other.id ? -1 : 1);
 }
@@ -357,10 +299,6 @@ function gather<Item>(items: Iterable<Item>, bytesOf: (item: Item) => number): A
     found.push(item);
   }
   return { value: found };
-}
-
-function notFound(kind: "agent" | "task", id: string): { readonly refusal: Refusal } {
-  return { refusal: { code: `${kind}_not_found`, message: `${kind} not found: ${id}` } };
 }
 
 function invalid({ message }: Refusal): StreamEnd {

@@ -1,0 +1,60 @@
+/** What the methods of all services share: how a call becomes a command, and what is looked up for it. */
+import type { Agent, Command, Event, Refusal, State, Task } from "../../core/index.ts";
+import type { Caller, Outcome, Plane } from "../../plane/index.ts";
+import type { AgentInfo, Task as WireTask } from "../../wire/agentkeeper/index.ts";
+import type { Connection } from "./connection.ts";
+import { encodeAgent, encodeTask } from "./encode.ts";
+import type { ServerCall } from "./server.ts";
+
+export type Call = ServerCall<Connection>;
+
+/** There are no credentials yet: whoever reaches the door is this machine's user. */
+export const caller: Caller = { actor: "local" };
+
+/** A call that may publish an event: held for a moment on a new connection, then carried out. */
+export async function publish<Value>(
+  plane: Plane,
+  command: Command,
+  call: Call,
+  look: (state: State, events: readonly Event[]) => Value,
+): Promise<Outcome<Value>> {
+  const held = call.connection.firstCalls.hold();
+  if (held !== undefined) {
+    await held;
+    if (call.isOver) return gone;
+  }
+  return plane.submit(command, caller, look);
+}
+
+/** Told to nobody. */
+export const gone: { readonly refusal: Refusal } = {
+  refusal: { code: "unavailable", message: "the caller is gone" },
+};
+
+/** The one event of a type that a command is known to have. */
+export function only<Type extends Event["type"]>(
+  events: readonly Event[],
+  type: Type,
+): Event & { readonly type: Type } {
+  for (const event of events) if (isOf(event, type)) return event;
+  throw new Error(`the command has no event ${type}`);
+}
+
+function isOf<Type extends Event["type"]>(
+  event: Event,
+  type: Type,
+): event is Event & { readonly type: Type } {
+  return event.type === type;
+}
+
+export function notFound(kind: "agent" | "task", id: string): { readonly refusal: Refusal } {
+  return { refusal: { code: `${kind}_not_found`, message: `${kind} not found: ${id}` } };
+}
+
+export function agentInfo({ registry }: State, agent: Agent): AgentInfo {
+  return encodeAgent(agent, registry.heartbeats.get(agent.id) ?? agent.registeredAtMs);
+}
+
+export function wholeTask({ inputs, outputs }: State["tasks"], task: Task): WireTask {
+  return encodeTask(task, { input: inputs.get(task.id), output: outputs.get(task.id) });
+}
