@@ -12,7 +12,7 @@ import {
   Timeline,
 } from "./doors/http/index.ts";
 import { type Log, MemoryLog, SqliteLog } from "./log/index.ts";
-import { keepTime, Plane, SteadyClock } from "./plane/index.ts";
+import { type Keep, keepTime, Plane, SteadyClock } from "./plane/index.ts";
 import { clearSocket, ListenError, type Place, printPlace, socketIn } from "./transport/index.ts";
 import { FindView } from "./views/index.ts";
 
@@ -20,6 +20,8 @@ export type ServeOptions = {
   readonly version: string;
   /** Absent: in memory. */
   readonly dataDirectory?: string;
+  /** How much history is kept on disk. By default, 30 days and 4 GB. */
+  readonly keep?: Keep;
   readonly grpc: readonly Place[];
   /** What a task may bring along and leave behind, where it is less than the door allows. */
   readonly taskLimits?: GrpcDoorOptions["taskLimits"];
@@ -70,7 +72,9 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
         metrics.observeCommit(commit);
         timeline.observeCommit(commit);
       },
+      ...(options.keep ? { keep: options.keep } : {}),
       onSnapshotFailure: (cause) => warn("a snapshot could not be written", cause),
+      onCutFailure: (cause) => warn("the log could not be cut, and grows", cause),
       onFault,
     }),
   );

@@ -61,6 +61,20 @@ const taskFlags: readonly Flag[] = [
     default: "2000000",
   },
 ];
+const keepFlags: readonly Flag[] = [
+  {
+    name: "keep-days",
+    value: "days",
+    help: "how long events are kept on disk for those who resume; what is true is kept anyway",
+    default: "30",
+  },
+  {
+    name: "keep-bytes",
+    value: "bytes",
+    help: "how much they may take there: 500M, 4G, 1T",
+    default: "4G",
+  },
+];
 const json: Flag = { name: "json", help: "print one JSON document" };
 
 const startExits = [
@@ -90,6 +104,7 @@ export const commands: readonly CommandRow[] = [
         default: defaults.http,
       },
       ...taskFlags,
+      ...keepFlags,
       insecure,
       logFormat,
       { name: "json", help: "when it serves, say where in one line of JSON" },
@@ -141,6 +156,7 @@ export const commands: readonly CommandRow[] = [
         default: defaults.agentkeeperHttp,
       },
       ...taskFlags,
+      ...keepFlags,
       insecure,
       logFormat,
     ],

@@ -5,6 +5,7 @@ import { type Daemon, type ServeOptions, serve } from "../serve.ts";
 import { ListenError, type Place, printPlace } from "../transport/index.ts";
 import { type Places, parseAddress, placesFor } from "./address.ts";
 import { exits } from "./exits.ts";
+import { parseKeep } from "./keep.ts";
 import { makeLogger } from "./logger.ts";
 import { dataDirectoryFrom, printPath } from "./paths.ts";
 import { defaults, type Values } from "./table.ts";
@@ -27,6 +28,8 @@ export async function up(values: Values): Promise<number> {
     logFormat: values["log-format"],
     taskInputMax: textOf(values["task-input-max"]),
     taskOutputMax: textOf(values["task-output-max"]),
+    keepDays: textOf(values["keep-days"]),
+    keepBytes: textOf(values["keep-bytes"]),
   });
 }
 
@@ -43,6 +46,8 @@ export async function agentkeeper(values: Values): Promise<number> {
     logFormat: values["log-format"],
     taskInputMax: textOf(values["task-input-max"]),
     taskOutputMax: textOf(values["task-output-max"]),
+    keepDays: textOf(values["keep-days"]),
+    keepBytes: textOf(values["keep-bytes"]),
   });
 }
 
@@ -60,6 +65,8 @@ type Wishes = {
   readonly logFormat: Values[string];
   readonly taskInputMax: string | undefined;
   readonly taskOutputMax: string | undefined;
+  readonly keepDays: string | undefined;
+  readonly keepBytes: string | undefined;
 };
 
 async function run(wishes: Wishes): Promise<number> {
@@ -71,6 +78,8 @@ async function run(wishes: Wishes): Promise<number> {
   if (inputBytesMax === undefined || outputBytesMax === undefined) {
     return mistake(`--task-input-max and --task-output-max are bytes, ${taskBytesMax} at most`);
   }
+  const kept = parseKeep({ days: wishes.keepDays, bytes: wishes.keepBytes });
+  if (kept.refusal !== undefined) return mistake(kept.refusal);
   if (wishes.grpc === "") return mistake("an address for gRPC is needed");
   const grpc = placesOf(wishes.grpc, isInsecure);
   if (grpc.refusal !== undefined) return mistake(grpc.refusal);
@@ -88,6 +97,7 @@ async function run(wishes: Wishes): Promise<number> {
     }),
     grpc: grpc.places,
     taskLimits: { inputBytesMax, outputBytesMax },
+    keep: kept.keep,
     http: http.places,
     isHttpOptional: wishes.http === undefined,
     isAnyHostAllowed: isInsecure,

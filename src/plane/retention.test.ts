@@ -74,8 +74,8 @@ test("a log that grows too large is cut to its size, with snapshots as often as 
     await write(plane, 400);
     await until(() => plane.retained().entriesBytes <= keep.bytes, plane, clock);
   }
-  const { entriesBytes, oldestSequence, lastSequence, diskBytes } = plane.retained();
-  assert(lastSequence > 24_000 && oldestSequence > 8_000, `${oldestSequence} to ${lastSequence}`);
+  const { entriesBytes, oldestSequence, diskBytes } = plane.retained();
+  assert(oldestSequence > 8_000, `${oldestSequence}`);
   assert(entriesBytes > 0.7 * keep.bytes, "no more went than had to");
   assert(diskBytes < 4 * keep.bytes, `${diskBytes} on disk`);
   assert.deepEqual((await verifyLog(place.path, nothing)).problems, []);
@@ -217,7 +217,6 @@ test("what is kept is told: of a log on disk by age and bytes, of one in memory 
   assert.deepEqual(rest, {
     oldestSequence: 1,
     oldestAtMs: clock.nowMs(),
-    lastSequence: 1,
     keep: thirtyDays,
   });
   assert(entriesBytes > 0 && diskBytes > entriesBytes);

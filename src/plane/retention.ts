@@ -14,7 +14,6 @@ export type Retained = {
   readonly oldestSequence: number;
   /** 0 if there is no entry. */
   readonly oldestAtMs: number;
-  readonly lastSequence: number;
   /** What the entries take: `keep.bytes` is about this. */
   readonly entriesBytes: number;
   /** What all files of the log take, snapshots and free room included; 0 in memory. */
@@ -60,11 +59,10 @@ export class Retention {
 
   retained(): Retained {
     const { log, keep } = this.#parts;
-    const { oldestSequence, oldestAtMs, lastSequence, entriesMax } = log;
+    const { oldestSequence, oldestAtMs, entriesMax } = log;
     return {
       oldestSequence,
       oldestAtMs,
-      lastSequence,
       ...log.size(),
       keep: entriesMax === undefined ? keep : { entries: entriesMax },
     };

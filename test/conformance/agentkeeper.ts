@@ -604,12 +604,11 @@ export const rules: readonly Rule[] = [
     restart,
     pythonProcess,
   ]),
-  ours(
-    "AK-4-3",
-    "Events are kept for 30 days or 4 GB.",
-    [restart],
-    "Nothing is ever cut from a log on disk.",
-  ),
+  ours("AK-4-3", "Events are kept for 30 days or 4 GB.", [
+    restart,
+    "src/plane/retention.test.ts: a log that grows too large is cut to its size, with snapshots as often as that takes",
+    "src/cli/keep.test.ts: history is kept for as many days and bytes as was typed, else for 30 and 4 GB",
+  ]),
   ours(
     "AK-4-4",
     "A kill at any instant loses nothing that was acknowledged, and prevents no start.",

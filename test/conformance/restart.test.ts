@@ -192,18 +192,29 @@ test("[AK-4-10] watches and waiting claims are not kept: clients call again", as
   assert.equal(waiting?.status, TaskStatus.PENDING);
 });
 
-test("[AK-4-3] NOT MET: nothing is ever cut from a log on disk, whatever its age", async () => {
+test("[AK-4-3] events are kept for 30 days, and who asks for older ones is told, also after a restart", async () => {
   await using world = new World();
-  const { client } = await world.start();
-  await register(client, "ancient", 3_600);
+  const { client, door } = await world.start();
+  const ancient = await register(client, "ancient", 3_600);
+  for (let today = 0; today < 45; today++) {
+    const policy = { id: "p", subject: `${today}`, action: "a", resource: "r" };
+    await client.setPolicy({ policy: { ...policy, effect: PolicyEffect.ALLOW } });
+    world.clock.leap(86_400 * second);
+  }
+  const tooOldMs = (): number => world.clock.nowMs() - 30 * 86_400 * second;
+  while (door.plane.retained().oldestAtMs < tooOldMs()) await world.clock.pass(second);
+  const { oldestSequence } = door.plane.retained();
+  assert(oldestSequence > 10);
   await world.stop();
-  world.clock.leap(400 * 86_400 * second);
-  const { door } = await world.start();
-  await world.clock.pass(second);
-  using watch = door.plane.watch({ afterSequence: 0 });
-  const { entries, end } = await watch.next();
-  assert.equal(end, undefined);
-  assert.equal(entries?.[0]?.sequence, 1);
+
+  const again = await world.start();
+  using late = again.door.plane.watch({ afterSequence: 0 });
+  assert.deepEqual((await late.next()).end, { code: "out_of_range", oldestSequence });
+  using inTime = again.door.plane.watch({ afterSequence: oldestSequence - 1 });
+  const { entries = [] } = await inTime.next();
+  assert.equal(entries[0]?.sequence, oldestSequence);
+  assert(entries[0].atMs >= tooOldMs(), "nothing younger has gone, and nothing older is left");
+  assert.equal((await again.client.getAgent({ agentId: ancient })).agent?.agentId, ancient);
 });
 
 /** One data directory, and whatever is started on it, one after the other. */

@@ -4,7 +4,6 @@
  * CRASH_SEED for the choices of an earlier run (its timing cannot be had again).
  */
 import assert from "node:assert/strict";
-import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
@@ -14,7 +13,7 @@ import { limits } from "../../src/plane/index.ts";
 import { Random } from "../../src/testing/random.ts";
 import { PolicyEffect } from "../../src/wire/agentkeeper/index.ts";
 import { done, type Event, type EventWatch, KeeperClient } from "./client.ts";
-import { fill } from "./fill.ts";
+import { fill, snapshotsIn } from "./fill.ts";
 import {
   AgentLedger,
   ElectionLedger,
@@ -134,10 +133,60 @@ test("a kill while a snapshot is written leaves a log that opens, and loses noth
   assert.match(stdout, /^all well: \d+ entries and [12] snapshots/);
 });
 
-function snapshotsIn(dataDirectory: string): readonly string[] {
-  const directory = join(dataDirectory, "snapshots");
-  if (!existsSync(directory)) return [];
-  return readdirSync(directory).filter((name) => name.endsWith(".snapshot"));
+test("a kill while the log is cut leaves a log that opens, and loses nothing that is true", async (context) => {
+  context.diagnostic(`CRASH_SEED=${seed}`);
+  using directory = scratch();
+  const random = new Random(seed);
+  const dataDirectory = join(directory.path, "data");
+  // More than may be kept from then on, and two snapshots near its end.
+  const keep = { ms: 86_400_000, bytes: 30_000_000 };
+  await fill(dataDirectory, 60_000, { keep, snapshots: 2 });
+  const flags = ["--metrics-addr=", "--keep-bytes=16M"];
+  const told = new Set<string>();
+  let oldest = await firstIn(dataDirectory);
+  let cuts = 0;
+  for (let round = 0; round < 4; round += 1) {
+    await using daemon = await Daemon.start({ dataDirectory, flags });
+    using client = new KeeperClient(daemon.address);
+    const work = heard(setPolicies(client, `late-${round}`, told));
+    await sleep(random.between(50, 900));
+    await daemon.end("SIGKILL");
+    await work;
+    const first = await firstIn(dataDirectory);
+    if (first > oldest) cuts += 1;
+    assert(first >= oldest, `what was cut is back: ${first}`);
+    oldest = first;
+  }
+  assert(cuts >= 2, `something was cut in ${cuts} rounds`);
+
+  await using daemon = await Daemon.start({ dataDirectory, flags });
+  using client = new KeeperClient(daemon.address);
+  const late = new Set(done(await client.listPolicies("late")).policies.map(({ id }) => id));
+  assert(told.isSubsetOf(late), "what was acknowledged is there");
+  const early = done(await client.listPolicies("agent:599")).policies;
+  assert.equal(early.length, 1 + 10 + 100, "also what only cut entries say");
+  await daemon.end("SIGTERM");
+  assert.equal(daemon.stderr.match(/warn/i), null, daemon.stderr);
+  context.diagnostic(`${told.size} policies were acknowledged, ${oldest - 1} entries were cut`);
+});
+
+/** One after the other, until the daemon is gone. */
+async function setPolicies(client: KeeperClient, name: string, told: Set<string>): Promise<void> {
+  const rule = { subject: "late", action: "call", resource: "*", effect: PolicyEffect.DENY };
+  for (let made = 0; ; made += 1) {
+    const id = `${name}-${made}`;
+    const reply = await client.setPolicy({ id, ...rule });
+    if (reply.type === "unknown") return;
+    if (done(reply).policy?.id === id) told.add(id);
+  }
+}
+
+/** The first entry of a log in which all is well. */
+async function firstIn(dataDirectory: string): Promise<number> {
+  const { stdout } = await tipstaff("doctor", "--json", "--data-dir", dataDirectory);
+  const { problems, firstSequence } = JSON.parse(stdout);
+  assert.deepEqual(problems, []);
+  return firstSequence;
 }
 
 /** Everyone who calls, and one who looks whether it was kept. */
