@@ -487,12 +487,16 @@ test("who asks for what the log never reached is reset, and hears what comes", a
 
 test("who asks for what the log has forgotten is reset, and hears what comes", async (t) => {
   class CutLog extends MemoryLog {
+    isCut = false;
+
     override get oldestSequence(): number {
-      return Math.max(3, super.oldestSequence);
+      return this.isCut ? 3 : super.oldestSequence;
     }
   }
-  const { listen, register } = await open(t, { log: new CutLog() });
+  const log = new CutLog();
+  const { listen, register } = await open(t, { log });
   for (const name of ["one", "two", "three"]) await register(name);
+  log.isCut = true;
   const stream = await listen({ after: 1 });
   await stream.next();
   assert.deepEqual(await stream.next(), { event: "reset", id: "4", data: '{"oldestSequence":3}' });

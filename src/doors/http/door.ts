@@ -8,11 +8,11 @@ import { getRequestListener, type HttpBindings, RequestError } from "@hono/node-
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import type { Plane } from "../../plane/index.ts";
 import { listen, type Place } from "../../transport/index.ts";
-import { type ErrorCode, eventsPath } from "../../wire/api/index.ts";
+import { eventsPath } from "../../wire/api/index.ts";
 import { addApi } from "./api.ts";
 import type { Credentials } from "./credentials.ts";
-import { decodeAfter, decodeTopics, Hosts } from "./decode.ts";
-import { errorBody, httpStatus } from "./errors.ts";
+import { decodeWatching, Hosts } from "./decode.ts";
+import { errorBody, httpStatus, refuse } from "./errors.ts";
 import { EventStream, type EventStreamOptions } from "./event-stream.ts";
 import { limits } from "./limits.ts";
 import type { Metrics } from "./metrics.ts";
@@ -48,14 +48,15 @@ export interface HttpDoor extends AsyncDisposable {
 export async function openHttpDoor(plane: Plane, options: HttpDoorOptions): Promise<HttpDoor> {
   const page = await loadPage();
   const streams = new EventStreams();
-  const app = makeApp({ plane, options, page, streams });
+  const closing = new AbortController();
+  const app = makeApp({ plane, options, page, streams, closing: closing.signal });
   const servers: Server[] = [];
   const { places } = await listen(() => {
     const server = makeServer(app, options);
     servers.push(server);
     return server;
   }, options.places);
-  return new OpenDoor({ places, servers, streams, app });
+  return new OpenDoor({ places, servers, streams, app, closing });
 }
 
 /** What a request of this process has none of. */
@@ -80,8 +81,9 @@ function makeApp(parts: {
   readonly options: HttpDoorOptions;
   readonly page: Page;
   readonly streams: EventStreams;
+  readonly closing: AbortSignal;
 }): Hono<Env> {
-  const { plane, options, page, streams } = parts;
+  const { plane, options, page, streams, closing } = parts;
   const { about, metrics } = options;
   const app = new Hono<Env>();
   app.use(guard(new Hosts(options.hosts ?? [])));
@@ -102,24 +104,21 @@ function makeApp(parts: {
     return context.html(page.html);
   });
 
-  addApi(app, { plane, ...options });
+  addApi(app, { ...options, plane, closing });
 
   app.get(eventsPath, (context) => {
-    const after = decodeAfter(context.req.header("Last-Event-ID"), context.req.query("after"));
-    if (after.refusal) return refuse(context, after.refusal.code, after.refusal.message);
-    const topics = decodeTopics(context.req.queries("topic"));
-    if (topics.refusal) return refuse(context, topics.refusal.code, topics.refusal.message);
+    const watching = decodeWatching(context.req.url, context.req.header("Last-Event-ID"));
+    if (watching.refusal) return refuse(context, watching.refusal);
     if (streams.size >= limits.eventStreamsMax) {
-      context.header("Retry-After", "5");
       const message = `${limits.eventStreamsMax} event streams are open already; close one`;
-      return refuse(context, "limit_reached", message);
+      return refuse(context, { code: "limit_reached", message });
     }
     const contentType = { "Content-Type": "text/event-stream; charset=utf-8" };
     if (context.req.method === "HEAD") return context.body(null, 200, contentType);
     const stream = streams.open(plane, {
       planeId: about().planeId,
-      afterSequence: after.value,
-      topics: topics.value,
+      afterSequence: watching.value.after,
+      topics: watching.value.topics,
       onFault: (fault) => options.onFault(fault, context.req.path),
     });
     tie(stream, context.env.outgoing, context.req.raw.signal);
@@ -127,10 +126,13 @@ function makeApp(parts: {
   });
 
   refuseOtherMethods(app);
-  app.notFound((context) => refuse(context, "not_found", "there is nothing here; try /"));
+  app.notFound((context) =>
+    refuse(context, { code: "not_found", message: "there is nothing here; try /" }),
+  );
   app.onError((fault, context) => {
     options.onFault(fault, context.req.path);
-    return refuse(context, "internal", "something went wrong here; the daemon's log says what");
+    const message = "something went wrong here; the daemon's log says what";
+    return refuse(context, { code: "internal", message });
   });
   return app;
 }
@@ -146,7 +148,8 @@ function refuseOtherMethods(app: Hono<Env>): void {
   for (const [path, allowed] of methods) {
     app.all(path, (context) => {
       context.header("Allow", allowed.join(", "));
-      return refuse(context, "method_not_allowed", `${path} answers ${allowed.join(", ")} only`);
+      const message = `this path answers ${allowed.join(", ")} only`;
+      return refuse(context, { code: "method_not_allowed", message });
     });
   }
 }
@@ -157,27 +160,33 @@ function guard(hosts: Hosts): MiddlewareHandler<Env> {
     const { incoming, isPrivate } = context.env;
     if ((incoming?.url?.length ?? 0) > limits.urlLengthMax) {
       const message = `an address may have ${limits.urlLengthMax} characters`;
-      return refuse(context, "url_too_long", message);
+      return refuse(context, { code: "url_too_long", message });
     }
     if (!isPrivate && !hosts.has(context.req.url)) {
       const message = "not served under this name; use localhost, or allow the name";
-      return refuse(context, "wrong_host", message);
+      return refuse(context, { code: "wrong_host", message });
     }
-    const origin = context.req.header("Origin");
-    if (origin !== undefined && !hosts.hasOrigin(origin, context.req.url)) {
-      return refuse(context, "forbidden_origin", "pages from elsewhere may not call this door");
+    if (isFromElsewhere(context, hosts)) {
+      const message = "pages from elsewhere may not call this door";
+      return refuse(context, { code: "forbidden_origin", message });
     }
     return await next();
   };
 }
 
-function refuse(context: Context<Env>, code: ErrorCode, message: string): Response {
-  return context.json(errorBody(code, message), httpStatus[code]);
+/** Whether a browser says that another site's page is asking. That page may link here, no more. */
+function isFromElsewhere({ req }: Context<Env>, hosts: Hosts): boolean {
+  const origin = req.header("Origin");
+  if (origin !== undefined) return !hosts.hasOrigin(origin, req.url);
+  // Browsers name no origin where the page could not read the answer anyway, as for an image.
+  const site = req.header("Sec-Fetch-Site") ?? "none";
+  return !["same-origin", "none"].includes(site) && req.header("Sec-Fetch-Mode") !== "navigate";
 }
 
 /** The stream ends with its connection, and the connection with a reader that takes nothing. */
 function tie(stream: EventStream, outgoing: ServerResponse | undefined, signal: AbortSignal): void {
   signal.addEventListener("abort", () => stream.end(), { once: true });
+  if (signal.aborted) stream.end();
   if (!outgoing) return;
   outgoing.once("close", () => stream.end());
   outgoing.setTimeout(limits.stalledMs, () => outgoing.destroy());
@@ -256,6 +265,9 @@ class OpenDoor implements HttpDoor {
   readonly #servers: readonly Server[];
   readonly #streams: EventStreams;
   readonly #app: Hono<Env>;
+  readonly #closing: AbortController;
+  /** Answers under way for this process. */
+  readonly #answering = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
   constructor(parts: {
@@ -263,42 +275,54 @@ class OpenDoor implements HttpDoor {
     readonly servers: readonly Server[];
     readonly streams: EventStreams;
     readonly app: Hono<Env>;
+    readonly closing: AbortController;
   }) {
-    this.#app = parts.app;
     this.places = parts.places;
     this.#servers = parts.servers;
     this.#streams = parts.streams;
+    this.#app = parts.app;
+    this.#closing = parts.closing;
   }
 
   async fetch(request: Request): Promise<Response> {
-    return this.#app.fetch(request, { isPrivate: true });
+    if (this.#closing.signal.aborted) {
+      const body = errorBody("unavailable", "the door is closed");
+      return Response.json(body, { status: httpStatus.unavailable, headers });
+    }
+    const answer = Promise.resolve(this.#app.fetch(request, { isPrivate: true }));
+    this.#answering.add(answer);
+    try {
+      return await answer;
+    } finally {
+      this.#answering.delete(answer);
+    }
   }
 
-  /** Takes no more connections, ends event streams, and cuts off what is not answered soon. */
+  /**
+   * Takes no more connections, answers who waits, ends event streams, and cuts off what is not answered
+   * soon.
+   */
   [Symbol.asyncDispose](): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
   }
 
   async #close(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    let left = this.#servers.length;
-    if (left === 0) resolve();
-    for (const server of this.#servers) {
-      server.close(() => {
-        left -= 1;
-        if (left === 0) resolve();
-      });
-    }
+    const closed = this.#servers.map(
+      (server) => new Promise<unknown>((resolve) => server.close(resolve)),
+    );
+    this.#closing.abort();
     this.#streams.close();
     // Connections are kept open for a next request; those that have answered their last are let go.
     const letGo = setInterval(() => {
       for (const server of this.#servers) server.closeIdleConnections();
     }, 10);
+    const { promise: late, resolve: giveUp } = Promise.withResolvers<void>();
     const cutOff = setTimeout(() => {
       for (const server of this.#servers) server.closeAllConnections();
+      giveUp();
     }, limits.closingMs);
-    await promise;
+    await Promise.all([...closed, Promise.race([Promise.allSettled(this.#answering), late])]);
     clearInterval(letGo);
     clearTimeout(cutOff);
   }

@@ -44,7 +44,7 @@ export function openApiDocument({ version }: { readonly version: string }): Json
 function describe(name: OperationName, route: Route, components: Components): Json {
   const operation: Operation<OperationName> = operations[name];
   const { properties = {}, required = [] } = schemaOf(operation.input, components);
-  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, field]) => field ?? "");
+  const inPath = fieldsInPath(route.path);
   const rest = Object.keys(properties).filter((field) => !inPath.includes(field));
   const hasBody = route.method === "POST" || route.method === "PUT";
   const parameters = [
@@ -81,6 +81,11 @@ function describe(name: OperationName, route: Route, components: Components): Js
 
 function refusalsOf({ refusals }: Operation<OperationName>): string {
   return refusals.length === 0 ? "Refused" : `Refused: ${refusals.join(", ")}`;
+}
+
+/** The names in braces. */
+export function fieldsInPath(path: string): readonly string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, field]) => field ?? "");
 }
 
 export type InputSchema = {

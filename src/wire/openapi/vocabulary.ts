@@ -11,14 +11,17 @@ function name<Value>(id: string, schema: z.ZodType<Value>): z.ZodType<Value> {
 const utf8 = new TextEncoder();
 
 function textOf(bytesMax: number): z.ZodString {
+  const tooLong = `may have ${bytesMax} bytes`;
   return z
     .string()
-    .max(bytesMax)
+    .max(bytesMax, tooLong)
     .refine((text) => text.isWellFormed(), "has half a character")
-    .refine(
-      (text) => text.length * 3 <= bytesMax || utf8.encode(text).length <= bytesMax,
-      `is longer than ${bytesMax} bytes`,
-    );
+    .refine((text) => isWithin(text, bytesMax), tooLong);
+}
+
+/** A character has one to three bytes for each unit of its length. */
+function isWithin(text: string, bytesMax: number): boolean {
+  return text.length * 3 <= bytesMax || utf8.encode(text).length <= bytesMax;
 }
 
 /** May be empty. */
@@ -27,10 +30,13 @@ export const id: z.ZodString = word.min(1);
 export const text: z.ZodString = textOf(limits.textBytesMax);
 export const words: z.ZodType<readonly string[]> = z.array(word).max(limits.itemsMax);
 export const bytes: z.ZodBase64 = z.base64().max(limits.payloadLengthMax);
-export const token: z.ZodString = z.string().regex(/^\d{1,20}$/, "is a decimal number");
+const digits = "must be a text of 1 to 20 digits";
+export const token: z.ZodString = z.string(digits).regex(/^\d{1,20}$/, digits);
 
 export function whole(min: number, max: number = Number.MAX_SAFE_INTEGER): z.ZodNumber {
-  return z.int().min(min).max(max);
+  const wanted = max === Number.MAX_SAFE_INTEGER ? `, at least ${min}` : ` from ${min} to ${max}`;
+  const words = `must be a whole number${wanted}`;
+  return z.int(words).min(min, words).max(max, words);
 }
 
 const count: z.ZodNumber = whole(0);
@@ -53,6 +59,14 @@ export const activityState: z.ZodType<api.ActivityState> = z.enum([
   "idle",
 ]);
 
+/** Before each is looked at. */
+function boundPairs(given: unknown, context: z.RefinementCtx): unknown {
+  const isObject = typeof given === "object" && given !== null;
+  if (!isObject || Object.keys(given).length <= limits.itemsMax) return given;
+  context.addIssue({ code: "custom", message: `may have ${limits.itemsMax} pairs` });
+  return z.NEVER;
+}
+
 export const newCard: z.ZodType<api.Input<"registerAgent">["card"]> = name(
   "NewCard",
   z.strictObject({
@@ -65,8 +79,8 @@ export const newCard: z.ZodType<api.Input<"registerAgent">["card"]> = name(
       .exactOptional(),
     tools: words.exactOptional(),
     metadata: z
-      .record(word, text)
-      .refine((pairs) => Object.keys(pairs).length <= limits.itemsMax, "has too many pairs")
+      .preprocess(boundPairs, z.record(word, text))
+      .meta({ maxProperties: limits.itemsMax })
       .exactOptional(),
   }),
 );

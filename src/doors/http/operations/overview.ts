@@ -1,0 +1,27 @@
+/** What runs here, what needs a person, how it has been going, and what happened. */
+import { attentionIn } from "../attention.ts";
+import { encodeCounts, encodeRetained } from "../encode.ts";
+import { listEntries } from "../lists.ts";
+import type { Handlers, OperationParts } from "../operations.ts";
+
+export function overviewHandlers(
+  parts: OperationParts,
+): Pick<Handlers, "getOverview" | "getAttention" | "getTimeline" | "listEntries"> {
+  const { plane, about, timeline, ranking, find } = parts;
+  return {
+    getOverview: async () => {
+      const value = await plane.read((state, nowMs) => ({
+        ...about(),
+        nowMs,
+        sequence: plane.lastSequence,
+        counts: encodeCounts(state, plane.watchers),
+        retained: encodeRetained(plane.retained()),
+        find: ranking(),
+      }));
+      return { value };
+    },
+    getAttention: async () => ({ value: await attentionIn(plane, find) }),
+    getTimeline: async () => ({ value: timeline.print() }),
+    listEntries: async (input) => ({ value: await listEntries(plane, input) }),
+  };
+}

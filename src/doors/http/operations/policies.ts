@@ -1,0 +1,62 @@
+/** Policies: who may do what, and why. */
+import { check, type Policy, policyId } from "../../../core/index.ts";
+import type { Plane } from "../../../plane/index.ts";
+import type { Answer } from "../../../wire/api/index.ts";
+import { limits } from "../limits.ts";
+import { listPolicies } from "../lists.ts";
+import type { Handlers } from "../operations.ts";
+import { refused, submit } from "./answer.ts";
+
+export function policyHandlers(
+  plane: Plane,
+): Pick<
+  Handlers,
+  "listPolicies" | "getPolicy" | "setPolicy" | "deletePolicy" | "checkPolicy" | "whoMay"
+> {
+  return {
+    listPolicies: (input) => listPolicies(plane, input),
+    getPolicy: async ({ policyId: id }) => {
+      const value = await plane.read(({ entitlements }) => entitlements.policies.get(policyId(id)));
+      return value ? { value } : refused("policy_not_found", `no policy is called ${id}`);
+    },
+    setPolicy: async ({ policyId: id, subject, action, resource, effect }, { caller }) => {
+      const policy = { id: policyId(id), subject, action, resource, effect };
+      return submit(plane, { type: "policy.set", policy }, caller, () => policy);
+    },
+    deletePolicy: async ({ policyId: id }, { caller }) =>
+      submit(plane, { type: "policy.delete", policyId: policyId(id) }, caller, () => ({})),
+    checkPolicy: async ({ explain: isExplained, ...question }) => {
+      const value = await plane.read(({ entitlements }) => {
+        const answer = check(entitlements, question);
+        const matches = answer.decidedBy ? [answer.decidedBy] : [];
+        return { ...encodeCheck(answer), ...(isExplained ? { matches } : {}) };
+      });
+      return { value };
+    },
+    whoMay: async ({ action, resource }) => {
+      const value = await plane.read(({ registry, entitlements }) => {
+        const living = registry.agents.values().filter(({ liveness }) => liveness !== "dead");
+        const agents = [...living.take(limits.whoMax)].map(({ id, card: { name } }) => {
+          const question = { subject: `agent:${name}`, action, resource };
+          const { allowed, decidedBy } = check(entitlements, question);
+          const decided = decidedBy ? { decidedBy: decidedBy.id } : {};
+          return { agentId: id, name, allowed, ...decided };
+        });
+        return { agents, total: registry.agents.size - registry.dead.size };
+      });
+      return { value };
+    },
+  };
+}
+
+function encodeCheck({
+  allowed,
+  decidedBy,
+}: {
+  readonly allowed: boolean;
+  readonly decidedBy?: Policy;
+}): Answer<"checkPolicy"> {
+  if (!decidedBy) return { allowed, reason: "no matching policy" };
+  const word = allowed ? "allowed" : "denied";
+  return { allowed, reason: `${word} by policy "${decidedBy.id}"`, decidedBy };
+}

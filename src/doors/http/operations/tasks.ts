@@ -1,0 +1,119 @@
+/** Tasks: queued, claimed, ended. */
+import { randomBytes } from "node:crypto";
+import {
+  agentId,
+  claimByKey,
+  type Event,
+  type State,
+  type Task,
+  taskId,
+} from "../../../core/index.ts";
+import { idFromKey, type Plane } from "../../../plane/index.ts";
+import type { Input } from "../../../wire/api/index.ts";
+import { limits as wireLimits } from "../../../wire/openapi/index.ts";
+import { encodeTask, encodeTaskDetail } from "../encode.ts";
+import { limits } from "../limits.ts";
+import { listTasks } from "../lists.ts";
+import type { Handlers } from "../operations.ts";
+import { answer, invalid, refused, submit, waited } from "./answer.ts";
+
+export function taskHandlers(
+  plane: Plane,
+): Pick<
+  Handlers,
+  | "listTasks"
+  | "createTask"
+  | "getTask"
+  | "claimTask"
+  | "extendClaim"
+  | "completeTask"
+  | "failTask"
+  | "cancelTask"
+  | "requeueTask"
+> {
+  const lookAt = (id: string) => (state: State) => {
+    const task = state.tasks.byId.get(taskId(id));
+    return task && encodeTask(state, task);
+  };
+  return {
+    listTasks: (input) => listTasks(plane, input),
+    createTask: async (task, { caller, key }) => {
+      const { type: taskType, input = "", requiredTools = [], maxRetries = 0 } = task;
+      const { claimMs = wireLimits.claimMsDefault, priority = 0, deliveriesMax = 0 } = task;
+      const toolBytes = requiredTools.reduce((total, tool) => total + Buffer.byteLength(tool), 0);
+      if (toolBytes > limits.requiredToolsBytesMax) {
+        return invalid(`requiredTools: are longer than ${limits.requiredToolsBytesMax} bytes`);
+      }
+      const id = key === undefined ? randomBytes(16).toString("hex") : idFromKey("task", key);
+      const work = { taskType, input, requiredTools, maxRetries, claimMs, priority, deliveriesMax };
+      const delay = { delayMs: task.delayMs ?? 0 };
+      const command = { type: "task.create", taskId: taskId(id), ...work, ...delay } as const;
+      return submit(plane, command, caller, (state, events) => {
+        // As it was made: someone who waits may have it already.
+        const made = events.find((event): event is TaskCreated => event.type === "task.created");
+        const created = made?.task ?? state.tasks.byId.get(command.taskId);
+        return created && encodeTask(state, created);
+      });
+    },
+    getTask: async ({ taskId: id }) => {
+      const value = await plane.read((state) => {
+        const task = state.tasks.byId.get(taskId(id));
+        return task && encodeTaskDetail(state, task);
+      });
+      return value ? { value } : refused("task_not_found", `task not found: ${id}`);
+    },
+    claimTask: async ({ agentId: id, types, waitMs = 0 }, call) => {
+      const { key } = call;
+      const command = {
+        type: "task.claim",
+        agentId: agentId(id),
+        ...(types === undefined ? {} : { types }),
+        ...(key === undefined ? {} : { key }),
+      } as const;
+      const look = (state: State, events: readonly Event[]) => {
+        const claimed = events.find((event): event is TaskClaimed => event.type === "task.claimed");
+        const known = key === undefined ? undefined : claimByKey(state.tasks, command.agentId, key);
+        const task = claimed?.task ?? known;
+        return task && encodeTaskDetail(state, task);
+      };
+      const outcome = await waited(plane, command, { call, waitMs, look });
+      if (outcome.refusal?.code === "no_task") return { value: {} };
+      if (outcome.refusal) return answer(plane, outcome);
+      const { value: task } = outcome;
+      // Nobody would know of it, and nobody could ask for it again.
+      if (task && call.signal.aborted && key === undefined) {
+        const claim = ownClaim({ taskId: task.id, agentId: id, claimToken: task.claimToken ?? "" });
+        await plane.submit({ type: "task.unclaim", ...claim }, call.caller, () => undefined);
+      }
+      return { value: task ? { task } : {} };
+    },
+    extendClaim: async (input, { caller }) => {
+      const { claimMs } = input;
+      const length = claimMs === undefined ? {} : { claimMs };
+      const command = { type: "task.extend", ...ownClaim(input), ...length } as const;
+      return submit(plane, command, caller, lookAt(input.taskId));
+    },
+    completeTask: async (input, { caller }) => {
+      const { output = "" } = input;
+      const command = { type: "task.complete", ...ownClaim(input), output } as const;
+      return submit(plane, command, caller, lookAt(input.taskId));
+    },
+    failTask: async (input, { caller }) => {
+      const { reason = "", retryAfterMs = 0 } = input;
+      const command = { type: "task.fail", ...ownClaim(input), reason, retryAfterMs } as const;
+      return submit(plane, command, caller, lookAt(input.taskId));
+    },
+    cancelTask: async ({ taskId: id }, { caller }) =>
+      submit(plane, { type: "task.cancel", taskId: taskId(id) }, caller, lookAt(id)),
+    requeueTask: async ({ taskId: id }, { caller }) =>
+      submit(plane, { type: "task.requeue", taskId: taskId(id) }, caller, lookAt(id)),
+  };
+}
+
+type TaskCreated = Extract<Event, { readonly type: "task.created" }>;
+type TaskClaimed = Extract<Event, { readonly task: Task }>;
+
+function ownClaim({ taskId: id, agentId: claimant, claimToken }: Input<"completeTask">) {
+  const claim = { taskId: taskId(id), agentId: agentId(claimant) };
+  return claimToken === undefined ? claim : { ...claim, claimToken: Number(claimToken) };
+}
