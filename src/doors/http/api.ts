@@ -5,7 +5,9 @@ import { getCookie, setCookie } from "hono/cookie";
 import { basePath, type Input, type OperationName, routes } from "../../wire/api/index.ts";
 import {
   fieldsInPath,
+  hasBody,
   inputSchemaOf,
+  isOpen,
   openApiDocument,
   operations,
   readInput,
@@ -41,12 +43,11 @@ function answerer<Name extends OperationName>(
   { credentials, timeline, closing }: ApiParts,
 ): (context: Context<Env>) => Promise<Response> {
   const { hasKey, status = 200 } = operations[name];
-  const isOpen = routes[name].method === "GET" || name === "openSession";
   const decode = inputDecoder(name);
 
   const answer = async (context: Context<Env>): Promise<Response> => {
     const mayWrite = isTrusted(context, credentials);
-    if (!isOpen && !mayWrite) return refuse(context, tokenRequired);
+    if (!mayWrite && !isOpen(name)) return refuse(context, tokenRequired);
     const input = await decode(context);
     if (input.refusal) return refuse(context, input.refusal);
     const key = decodeKey(hasKey ? context.req.header("Idempotency-Key") : undefined);
@@ -76,18 +77,17 @@ function answerer<Name extends OperationName>(
 function inputDecoder<Name extends OperationName>(
   name: Name,
 ): (context: Context<Env>) => Promise<Decoded<Input<Name>>> {
-  const { method, path } = routes[name];
+  const { path } = routes[name];
   const { properties = {} } = inputSchemaOf(name);
   const inPath = fieldsInPath(path);
   const inQuery = Object.fromEntries(
     Object.entries(properties).filter(([field]) => !inPath.includes(field)),
   );
-  const hasBody = method === "POST" || method === "PUT";
   return async (context) => {
     const { url } = context.req;
     const placed = decodePath(url, basePath + path);
     if (placed.refusal) return placed;
-    const given = hasBody ? await readBody(context) : decodeQuery(url, inQuery);
+    const given = hasBody(name) ? await readBody(context) : decodeQuery(url, inQuery);
     if (given.refusal) return given;
     const clash = inPath.find((field) => Object.hasOwn(given.value, field));
     if (clash !== undefined) return invalid(`${clash}: is in the path already`);

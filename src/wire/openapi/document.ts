@@ -1,7 +1,8 @@
 /** The OpenAPI document, made from the routes and the schemas. */
 import * as z from "zod";
-import { basePath, eventsPath, type OperationName, type Route, routes } from "../api/index.ts";
-import { type Operation, operations } from "./operations.ts";
+import { basePath, type ErrorCode, eventsPath, type OperationName, routes } from "../api/index.ts";
+import { everyones, hasBody, isOpen, operations, refusalsOf } from "./operations.ts";
+import { statusOf } from "./status.ts";
 import { error } from "./vocabulary.ts";
 
 type Json = { readonly [key: string]: unknown };
@@ -12,9 +13,10 @@ type Components = Map<string, unknown>;
 export function openApiDocument({ version }: { readonly version: string }): Json {
   const components: Components = new Map();
   const paths: Record<string, Record<string, Json>> = {};
-  for (const [name, route] of entriesOf(routes)) {
-    const at = basePath + route.path;
-    paths[at] = { ...paths[at], [route.method.toLowerCase()]: describe(name, route, components) };
+  for (const name of namesOf(routes)) {
+    const { method, path } = routes[name];
+    const at = basePath + path;
+    paths[at] = { ...paths[at], [method.toLowerCase()]: describe(name, components) };
   }
   paths[eventsPath] = { get: describeEvents(components) };
   return {
@@ -41,46 +43,50 @@ export function openApiDocument({ version }: { readonly version: string }): Json
   };
 }
 
-function describe(name: OperationName, route: Route, components: Components): Json {
-  const operation: Operation<OperationName> = operations[name];
-  const { properties = {}, required = [] } = schemaOf(operation.input, components);
-  const inPath = fieldsInPath(route.path);
+function describe(name: OperationName, components: Components): Json {
+  const { path } = routes[name];
+  const { summary, input, answer, hasKey, status = 200 } = operations[name];
+  const { properties = {}, required = [] } = schemaOf(input, components);
+  const inPath = fieldsInPath(path);
   const rest = Object.keys(properties).filter((field) => !inPath.includes(field));
-  const hasBody = route.method === "POST" || route.method === "PUT";
+  const isRequired = (field: string): boolean => required.includes(field);
+  const inQuery = hasBody(name) ? [] : rest;
   const parameters = [
     ...inPath.map((field) => parameter(field, "path", properties[field], true)),
-    ...(hasBody
-      ? []
-      : rest.map((field) =>
-          parameter(field, "query", properties[field], required.includes(field)),
-        )),
-    ...(operation.hasKey ? [idempotencyKey] : []),
+    ...inQuery.map((field) => parameter(field, "query", properties[field], isRequired(field))),
+    ...(hasKey ? [idempotencyKey] : []),
   ];
   const body = {
     type: "object",
     properties: Object.fromEntries(rest.map((field) => [field, properties[field]])),
-    required: rest.filter((field) => required.includes(field)),
+    required: rest.filter(isRequired),
     additionalProperties: false,
   };
+  const isBodyRequired = body.required.length > 0;
   return {
     operationId: name,
-    summary: operation.summary,
-    tags: [route.path.split("/")[1]],
+    summary,
+    tags: [path.split("/")[1]],
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(hasBody ? { requestBody: { required: rest.length > 0, content: json(body) } } : {}),
-    ...(route.method === "GET" || name === "openSession" ? {} : { security: [{ token: [] }] }),
+    ...(hasBody(name) ? { requestBody: { required: isBodyRequired, content: json(body) } } : {}),
+    ...(isOpen(name) ? {} : { security: [{ token: [] }] }),
     responses: {
-      [operation.status ?? 200]: {
-        description: "Done",
-        content: json(schemaOf(operation.answer, components)),
-      },
-      default: { description: refusalsOf(operation), content: json(schemaOf(error, components)) },
+      [status]: { description: "Done", content: json(schemaOf(answer, components)) },
+      ...refused(refusalsOf(name), components),
     },
   };
 }
 
-function refusalsOf({ refusals }: Operation<OperationName>): string {
-  return refusals.length === 0 ? "Refused" : `Refused: ${refusals.join(", ")}`;
+/** One answer for each status, naming its codes. */
+function refused(codes: readonly ErrorCode[], components: Components): Json {
+  const byStatus = Object.groupBy(codes, (code) => statusOf[code]);
+  const content = json(schemaOf(error, components));
+  return Object.fromEntries(
+    Object.entries(byStatus).map(([status, codes = []]) => [
+      status,
+      { description: codes.join(", "), content },
+    ]),
+  );
 }
 
 /** The names in braces. */
@@ -141,13 +147,11 @@ function describeEvents(components: Components): Json {
     ],
     responses: {
       200: { description: "A stream that does not end", content: { "text/event-stream": {} } },
-      default: { description: "Refused", content: json(schemaOf(error, components)) },
+      ...refused(["invalid_argument", "limit_reached", ...everyones], components),
     },
   };
 }
 
-function entriesOf<Key extends string, Value>(
-  record: Readonly<Record<Key, Value>>,
-): [Key, Value][] {
-  return Object.entries(record) as [Key, Value][];
+function namesOf<Key extends string>(record: Readonly<Record<Key, unknown>>): Key[] {
+  return Object.keys(record) as Key[];
 }

@@ -1,6 +1,12 @@
 /** What each operation takes and answers, and in words what it is for. */
 import * as z from "zod";
-import type { Answer, ErrorCode, Input, OperationName } from "../api/index.ts";
+import {
+  type Answer,
+  type ErrorCode,
+  type Input,
+  type OperationName,
+  routes,
+} from "../api/index.ts";
 import { limits } from "./limits.ts";
 import * as v from "./vocabulary.ts";
 
@@ -13,7 +19,7 @@ export type Operation<Name extends OperationName> = {
   readonly status?: 201;
   /** Whether `Idempotency-Key` is heeded. */
   readonly hasKey?: true;
-  /** Refusals of its own, besides those that every operation may give. */
+  /** Refusals of its own; see `refusalsOf` for all. */
   readonly refusals: readonly ErrorCode[];
 };
 
@@ -360,3 +366,34 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     refusals: [],
   },
 };
+
+/** Whether it answers callers that bring no token. */
+export function isOpen(name: OperationName): boolean {
+  return routes[name].method === "GET" || name === "openSession";
+}
+
+/** Whether what it is asked with, but for its path, comes as a body. */
+export function hasBody(name: OperationName): boolean {
+  return routes[name].method === "POST" || routes[name].method === "PUT";
+}
+
+/** Every way in which an operation may be refused. */
+export function refusalsOf(name: OperationName): readonly ErrorCode[] {
+  return [
+    "invalid_argument",
+    ...(isOpen(name) ? [] : (["token_required"] as const)),
+    ...operations[name].refusals,
+    ...(hasBody(name) ? (["body_too_long", "unsupported_media_type"] as const) : []),
+    ...(routes[name].method === "GET" ? [] : (["limit_reached"] as const)),
+    ...everyones,
+  ];
+}
+
+/** Of any request at all. */
+export const everyones: readonly ErrorCode[] = [
+  "forbidden_origin",
+  "wrong_host",
+  "url_too_long",
+  "unavailable",
+  "internal",
+];

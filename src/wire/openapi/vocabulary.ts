@@ -2,6 +2,7 @@
 import * as z from "zod";
 import type * as api from "../api/index.ts";
 import { limits } from "./limits.ts";
+import { statusOf } from "./status.ts";
 
 /** With a name of its own in the document. */
 function name<Value>(id: string, schema: z.ZodType<Value>): z.ZodType<Value> {
@@ -361,13 +362,13 @@ export function pageOf<Row>(row: z.ZodType<Row>): z.ZodType<api.Page<Row>> {
   });
 }
 
+const errorCode: z.ZodType<api.ErrorCode> = z.enum(
+  Object.keys(statusOf) as [api.ErrorCode, ...api.ErrorCode[]],
+);
+
 export const error: z.ZodType<api.ErrorBody> = name(
   "Error",
   z.object({
-    error: z.object({
-      code: z.string() as unknown as z.ZodType<api.ErrorCode>,
-      message: z.string(),
-      lease: lease.exactOptional(),
-    }),
+    error: z.object({ code: errorCode, message: z.string(), lease: lease.exactOptional() }),
   }),
 );
