@@ -87,10 +87,12 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
     await timekeeping;
   });
 
+  const startedAtMs = await plane.read((_, nowMs) => nowMs);
   const grpc = opened.use(
     await openGrpcDoor({
       plane,
       find: (question) => find.search(question),
+      about: { version: options.version, planeId: log.id, startedAtMs, isKept: log.isKept },
       places: options.grpc,
       ...(options.taskLimits ? { taskLimits: options.taskLimits } : {}),
       onCall: (path) => metrics.countRpc(path),
@@ -99,7 +101,6 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
   );
   let isClosing = false;
   let httpPlaces: readonly Place[] = [];
-  const startedAtMs = await plane.read((_, nowMs) => nowMs);
   const http = await openHttp(options, plane, {
     about: () => ({
       version: options.version,

@@ -1,3 +1,4 @@
+export type { BusPosition } from "./bus.ts";
 export { type Clock, SteadyClock } from "./clock.ts";
 export type { Watch, WatchEnd, WatchOptions } from "./feed.ts";
 export { idFromKey } from "./idempotency.ts";

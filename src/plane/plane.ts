@@ -24,6 +24,7 @@ import {
   topics,
 } from "../core/index.ts";
 import type { Entry, Log } from "../log/index.ts";
+import { type BusPosition, findOnBus } from "./bus.ts";
 import type { Clock } from "./clock.ts";
 import { Feed, type Watch, type WatchOptions } from "./feed.ts";
 import { limits } from "./limits.ts";
@@ -232,6 +233,16 @@ export class Plane {
   async history(afterSequence: number, count: number): Promise<readonly Entry[]> {
     const entries = await this.#log.read(afterSequence, count);
     return entries.filter(({ sequence }) => sequence <= this.durableSequence);
+  }
+
+  /** After which entry to watch, to see what follows a sequence on the bus; or that it is too far back. */
+  async findOnBus(busSequence: number): Promise<BusPosition> {
+    return await findOnBus(this.#log, busSequence, this.#state.lastBusSequence);
+  }
+
+  /** How many calls wait, and places in line are kept. */
+  get waiting(): number {
+    return this.#waitingRoom.size;
   }
 
   get watchers(): number {

@@ -87,6 +87,7 @@ export type CallOptions = {
   /** Sent along as `grpc-timeout`. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  readonly metadata?: Readonly<Record<string, string>>;
 };
 
 /** Fields that are left out are empty, as on the wire. Rejects with a `StatusError`. */
@@ -202,14 +203,16 @@ export class GrpcClient implements Disposable {
   /** Any unary method. */
   unary<Request, Response>(method: MethodAt<Request, Response>): Call<Request, Response> {
     const { path, requestType, responseType } = method;
-    return (request, { timeoutMs, signal } = {}) => {
+    return (request, { timeoutMs, signal, metadata = {} } = {}) => {
       const { promise, resolve, reject } = Promise.withResolvers<Response>();
+      const sent = new Metadata();
+      for (const [name, value] of Object.entries(metadata)) sent.set(name, value);
       const call = this.#client.makeUnaryRequest(
         path,
         (message: Request) => printed(requestType, message),
         (bytes: Buffer) => responseType.decode(bytes),
         completed(requestType, request),
-        new Metadata(),
+        sent,
         timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs },
         (error: ServiceError | null, reply?: Response) => {
           if (error) reject(asStatus(error));
@@ -572,9 +575,10 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
   const faults: unknown[] = [];
   const calls: string[] = [];
   const find = new FindView();
+  const log = options.log ?? new MemoryLog();
   const plane = opened.use(
     await Plane.open({
-      log: options.log ?? new MemoryLog(),
+      log,
       clock: options.clock ?? clock,
       views: [find],
       onFault: (fault) => faults.push(fault),
@@ -590,6 +594,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     await openGrpcDoor({
       plane,
       find: options.find ?? ((question) => find.search(question)),
+      about: { version: "test", planeId: log.id, startedAtMs: 0, isKept: log.isKept },
       places: [{ host: "127.0.0.1", port: 0 }],
       onCall: (path) => calls.push(path),
       onFault: (fault) => faults.push(fault),

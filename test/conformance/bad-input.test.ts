@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { methodPaths } from "../../src/doors/grpc/index.ts";
+import { extensionPaths, methodPaths } from "../../src/doors/grpc/index.ts";
 import {
   type BareConnection,
   type BareReply,
@@ -24,8 +24,12 @@ import {
   RegistryServiceDefinition,
   TaskServiceDefinition,
 } from "../../src/wire/agentkeeper/index.ts";
+import { PlaneServiceDefinition } from "../../src/wire/agentkeeper-ext/index.ts";
 import { frame, type StatusName } from "../../src/wire/grpc/index.ts";
 import { badBytes } from "./bad-bytes.ts";
+
+/** AgentKeeper's methods, and ours. */
+const paths = [...methodPaths, ...extensionPaths];
 
 const seed = Number(process.env["BAD_INPUT_SEED"] ?? 1);
 const roundsEach = 130;
@@ -35,6 +39,8 @@ const documented: ReadonlySet<StatusName> = new Set([
   "OK",
   "INVALID_ARGUMENT",
   "NOT_FOUND",
+  "ALREADY_EXISTS",
+  "OUT_OF_RANGE",
   "PERMISSION_DENIED",
   "FAILED_PRECONDITION",
   "RESOURCE_EXHAUSTED",
@@ -52,7 +58,7 @@ test("[AK-2.0-6c] [AK-2.0-8d] thousands of broken messages get a documented answ
   const answers = new Map<StatusName | undefined, number>();
   let hash = await door.hashState();
   for (let round = 0; round < roundsEach; round++) {
-    for (const path of methodPaths) {
+    for (const path of paths) {
       const bytes = badBytes(random, examples.get(path) ?? []);
       const where = `seed ${seed}, round ${round}: ${path} ${bytes.toString("hex").slice(0, 400)}`;
       const { status, message } = await bare.send(path, frame(bytes), patience);
@@ -77,7 +83,7 @@ test("broken frames get a documented answer", async () => {
   const random = new Random(seed);
   const hash = await door.hashState();
   for (let round = 0; round < 200; round++) {
-    const path = random.pickAny(methodPaths) ?? "";
+    const path = random.pickAny(paths) ?? "";
     const good = frame(examples.get(path)?.[0] ?? Buffer.alloc(0));
     const body = Buffer.from(good);
     // The flag, or the length, or the end is wrong.
@@ -98,7 +104,7 @@ test("messages of more than 4 MiB are refused on every method", async () => {
   const { door, bare } = scene;
   const hash = await door.hashState();
   const body = frame(Buffer.alloc(4_194_305));
-  for (const path of methodPaths) {
+  for (const path of paths) {
     assert.equal((await bare.send(path, body)).status, "RESOURCE_EXHAUSTED", path);
   }
   assert.equal(await door.hashState(), hash);
@@ -111,9 +117,9 @@ test("[AK-2.0-6b] [AK-2.0-6c] texts of 100,000 characters, or that are no text, 
   const hash = await door.hashState();
   const long = Buffer.alloc(100_000, "n");
   const broken = Buffer.from("ff", "hex");
-  for (const path of methodPaths) {
-    // ListTasks has no text, ListPolicies a prefix that is only compared.
-    if (path.endsWith("/ListTasks")) continue;
+  for (const path of paths) {
+    // These have no text as their first field; ListPolicies has a prefix that is only compared.
+    if (/\/(ListTasks|ListAgents|ListLeases|ListElections|GetServerInfo)$/.test(path)) continue;
     const isNested = path.endsWith("/Register") || path.endsWith("/SetPolicy");
     for (const text of [long, broken]) {
       if (text === long && path.endsWith("/ListPolicies")) continue;
@@ -237,7 +243,8 @@ async function open(): Promise<Scene> {
   add(tasks, tasks.methods.failTask, { taskId, agentId, reason: "why" });
   add(tasks, tasks.methods.getTask, { taskId });
   add(tasks, tasks.methods.listTasks, { status: 1 });
-  assert.equal(examples.size, 22);
+  addExtension(add, { agentId, taskId, token: token?.value ?? 0n });
+  assert.equal(examples.size, paths.length);
   const closing = opened.move();
   return {
     door,
@@ -247,6 +254,49 @@ async function open(): Promise<Scene> {
     examples,
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
+}
+
+type Add = <Request>(
+  service: { readonly fullName: string },
+  method: { readonly name: string; readonly requestType: MessageType<Request> },
+  ...requests: Request[]
+) => void;
+
+function addExtension(
+  add: Add,
+  known: { readonly agentId: string; readonly taskId: string; readonly token: bigint },
+): void {
+  const service = PlaneServiceDefinition;
+  const { methods } = service;
+  const { agentId, taskId, token } = known;
+  const paged = { pageSize: 2, pageToken: "" };
+  const claim = { taskId, agentId, claimToken: 1n };
+  const key = { idempotencyKey: "k" };
+  const work = { type: "work", input: Buffer.from("in"), requiredTools: ["rare"], maxRetries: 1 };
+  add(service, methods.getServerInfo, {});
+  add(service, methods.heartbeat, { agentId });
+  add(service, methods.listAgents, { ...paged, status: 1 });
+  add(
+    service,
+    methods.watch,
+    { topics: ["agent."], afterSequence: 0n },
+    { topics: ["lease."], afterSequence: undefined },
+  );
+  const acquire = { agentId, ttlMs: 9_000n, waitMs: 5, ...key };
+  add(service, methods.acquireLease, { taskId: "u", ...acquire }, { taskId: "t", ...acquire });
+  add(service, methods.checkToken, { taskId: "t", token });
+  add(service, methods.listLeases, { ...paged, holderAgentId: agentId });
+  add(service, methods.listElections, paged);
+  const times = { claimMs: 9_000n, delayMs: 5n, maxDeliveries: 2 };
+  add(service, methods.createTask, { ...work, ...times, priority: -3, ...key });
+  add(service, methods.claimTask, { agentId, types: ["work"], waitMs: 5, ...key });
+  add(service, methods.extendClaim, { ...claim, claimMs: 5_000n });
+  add(service, methods.completeTask, { ...claim, output: Buffer.from("out") });
+  add(service, methods.failTask, { ...claim, reason: "why", retryAfterMs: 5n });
+  add(service, methods.cancelTask, { taskId });
+  add(service, methods.requeueTask, { taskId });
+  add(service, methods.listTasks, { ...paged, state: 2 });
+  add(service, methods.withdraw, { agentId, ...key });
 }
 
 async function assertServing({ door, bare, agentId }: Scene): Promise<void> {

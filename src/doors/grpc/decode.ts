@@ -12,6 +12,7 @@ import {
   taskId,
   token,
 } from "../../core/index.ts";
+import { idFromKey } from "../../plane/index.ts";
 import {
   type AcquireLeaseRequest,
   type AgentCard,
@@ -33,6 +34,7 @@ import {
   bytesOf,
   count,
   first,
+  keyProblem,
   length,
   malformed,
   name,
@@ -48,14 +50,21 @@ import {
 } from "./fields.ts";
 import { limits } from "./limits.ts";
 
-type CommandOf<Type extends Command["type"]> = Extract<Command, { type: Type }>;
+/** Metadata under which AgentKeeper's own calls may carry a key. */
+export const keyHeader = "idempotency-key";
 
-export function decodeRegister(request: RegisterRequest): Parsed<CommandOf<"agent.register">> {
+export type CommandOf<Type extends Command["type"]> = Extract<Command, { type: Type }>;
+
+/** With a key, the id follows from it: whoever registers again finds itself. */
+export function decodeRegister(
+  request: RegisterRequest,
+  key?: string,
+): Parsed<CommandOf<"agent.register">> {
   const { card, ttlSeconds } = request;
   if (!card) return malformed("card is required");
-  return parse(cardProblem(card), () => ({
+  return parse(cardProblem(card) ?? keyProblem(keyHeader, key), () => ({
     type: "agent.register",
-    agentId: agentId(newId()),
+    agentId: agentId(key === undefined ? newId() : idFromKey("agent", key)),
     card: decodeCard(card),
     ttlMs: ttlMs(ttlSeconds, 30),
   }));
@@ -133,12 +142,16 @@ export function decodeGroup(request: { readonly group: string }): Parsed<GroupNa
   return parse(name("group", request.group), () => groupName(request.group));
 }
 
-export function decodeAcquire(request: AcquireLeaseRequest): Parsed<CommandOf<"lease.acquire">> {
-  return parse(taskAndAgent(request), () => ({
+export function decodeAcquire(
+  request: AcquireLeaseRequest,
+  key?: string,
+): Parsed<CommandOf<"lease.acquire">> {
+  return parse(taskAndAgent(request) ?? keyProblem(keyHeader, key), () => ({
     type: "lease.acquire",
     taskId: taskId(request.taskId),
     agentId: agentId(request.agentId),
     ttlMs: ttlMs(request.ttlSeconds, 60),
+    ...(key === undefined ? {} : { key }),
   }));
 }
 
@@ -216,26 +229,40 @@ export function decodeCheckPolicy(request: CheckPolicyRequest): Parsed<CheckPoli
 /** How many bytes a task may bring along, and leave behind. */
 export type TaskLimits = { readonly inputBytesMax: number; readonly outputBytesMax: number };
 
+/** With a key, the id follows from it: whoever creates it again finds it. */
 export function decodeCreateTask(
   request: CreateTaskRequest,
-  { inputBytesMax }: TaskLimits,
+  taskLimits: TaskLimits,
+  key?: string,
 ): Parsed<CommandOf<"task.create">> {
-  const problem =
-    name("type", request.type) ??
-    payload("input", request.input, inputBytesMax) ??
-    toolNames("required_tools", request.requiredTools) ??
-    (bytesOf(request.requiredTools) > limits.requiredToolsBytesMax
-      ? `required_tools are longer than ${limits.requiredToolsBytesMax} bytes`
-      : undefined);
-  return parse(problem, () => ({
+  return parse(newTaskProblem(request, taskLimits) ?? keyProblem(keyHeader, key), () => ({
     type: "task.create",
-    taskId: taskId(newId()),
+    taskId: newTaskId(key),
     taskType: request.type,
     input: request.input.toString("base64"),
     requiredTools: request.requiredTools,
     maxRetries: request.maxRetries,
     claimMs: ttlMs(request.ttlSeconds, 60),
   }));
+}
+
+/** What is wrong with a task that is to be created. */
+export function newTaskProblem(
+  request: Pick<CreateTaskRequest, "type" | "input" | "requiredTools">,
+  { inputBytesMax }: TaskLimits,
+): Problem {
+  return (
+    name("type", request.type) ??
+    payload("input", request.input, inputBytesMax) ??
+    toolNames("required_tools", request.requiredTools) ??
+    (bytesOf(request.requiredTools) > limits.requiredToolsBytesMax
+      ? `required_tools are longer than ${limits.requiredToolsBytesMax} bytes`
+      : undefined)
+  );
+}
+
+export function newTaskId(key: string | undefined): TaskId {
+  return taskId(key === undefined ? newId() : idFromKey("task", key));
 }
 
 export function decodeCompleteTask(

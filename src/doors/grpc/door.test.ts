@@ -853,6 +853,9 @@ test("[AK-2.5-1] [AK-2.5-3] [AK-2.5-8] [AK-2.5-11] [AK-2.5-16] a task is created
     createdAt: fromMs(startMs),
     claimedAt: undefined,
     completedAt: undefined,
+    claimToken: 0n,
+    claimExpiresAt: undefined,
+    deliveryCount: 0,
   };
   assert.match(pending.id, /^[0-9a-f]{32}$/);
   assert.deepEqual(created, pending);
@@ -862,6 +865,9 @@ test("[AK-2.5-1] [AK-2.5-3] [AK-2.5-8] [AK-2.5-11] [AK-2.5-16] a task is created
     status: TaskStatus.CLAIMED,
     claimedByAgentId: agentId,
     claimedAt: fromMs(startMs + 1_000),
+    claimToken: 1n,
+    claimExpiresAt: fromMs(startMs + 61_000),
+    deliveryCount: 1,
   };
   assert.deepEqual(await client.claimTask({ agentId }), { task: claimed });
   await door.clock.pass(1_000);
@@ -872,6 +878,8 @@ test("[AK-2.5-1] [AK-2.5-3] [AK-2.5-8] [AK-2.5-11] [AK-2.5-16] a task is created
     status: TaskStatus.COMPLETED,
     output: Buffer.from("done"),
     completedAt: fromMs(startMs + 2_000),
+    claimToken: 0n,
+    claimExpiresAt: undefined,
   });
 });
 
@@ -898,7 +906,7 @@ test("[AK-2.5-4] [AK-2.5-20] [AK-2.5-27] a task waits for ever, a claim for its 
   assert.equal((await client.getTask({ taskId })).task?.status, TaskStatus.CLAIMED);
   await door.clock.pass(100);
   const { task: back } = await client.getTask({ taskId });
-  assert.deepEqual(back, task);
+  assert.deepEqual(back, { ...task, deliveryCount: 1 });
   const late = client.completeTask({ taskId, agentId });
   assert.equal(await statusOf(late), "FAILED_PRECONDITION");
 });
@@ -1027,7 +1035,7 @@ test("[AK-2.5-14] [AK-2.5-19] a task that fails is tried max_retries times more,
   await client.claimTask({ agentId });
   await client.failTask({ taskId, agentId, reason: "first" });
   const { task: retried } = await client.getTask({ taskId });
-  assert.deepEqual(retried, { ...task, retryCount: 1, failureReason: "first" });
+  assert.deepEqual(retried, { ...task, retryCount: 1, failureReason: "first", deliveryCount: 1 });
 
   assert.equal((await client.claimTask({ agentId })).task?.id, other?.id);
   assert.equal((await client.claimTask({ agentId })).task?.id, taskId);
@@ -1051,7 +1059,7 @@ test("[AK-2.5-14] with no retries, the first failure is final", async () => {
   assert.equal((await client.getTask({ taskId: task?.id ?? "" })).task?.status, TaskStatus.DEAD);
 });
 
-test("[AK-2.5-20] a dead claimant's task goes back uncounted, and again and again", async () => {
+test("[AK-2.5-20] [AK-2.5-21] a dead claimant's task goes back uncounted, and again and again", async () => {
   await using scene = await open();
   const { client } = scene;
   const { task } = await client.createTask({ type: "work" });
@@ -1059,7 +1067,8 @@ test("[AK-2.5-20] a dead claimant's task goes back uncounted, and again and agai
     const agentId = await register(client, `worker-${count}`);
     assert.equal((await client.claimTask({ agentId })).task?.id, task?.id);
     await client.deregister({ agentId });
-    assert.deepEqual((await client.getTask({ taskId: task?.id ?? "" })).task, task);
+    const { task: back } = await client.getTask({ taskId: task?.id ?? "" });
+    assert.deepEqual(back, { ...task, deliveryCount: count + 1 });
   }
 });
 

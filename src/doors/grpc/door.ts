@@ -1,4 +1,4 @@
-/** The AgentKeeper door: five services over gRPC, with health and reflection beside them. */
+/** The AgentKeeper door: five services over gRPC, ours, and health and reflection beside them. */
 import type { Plane } from "../../plane/index.ts";
 import type { Place } from "../../transport/index.ts";
 import {
@@ -8,6 +8,7 @@ import {
   RegistryServiceDefinition,
   TaskServiceDefinition,
 } from "../../wire/agentkeeper/index.ts";
+import { PlaneServiceDefinition } from "../../wire/agentkeeper-ext/index.ts";
 import {
   HealthDefinition,
   ServerReflectionAlphaDefinition,
@@ -15,6 +16,7 @@ import {
 } from "../../wire/grpc/index.ts";
 import { Connection } from "./connection.ts";
 import type { TaskLimits } from "./decode.ts";
+import { type About, extensionMethods } from "./ext/methods.ts";
 import { healthMethods } from "./health.ts";
 import { limits } from "./limits.ts";
 import { type Find, methodsOf } from "./methods.ts";
@@ -25,9 +27,10 @@ export type GrpcDoorOptions = {
   readonly plane: Plane;
   readonly find: Find;
   readonly places: readonly Place[];
+  readonly about: About;
   /** By default, and at most, 2,000,000 bytes each. */
   readonly taskLimits?: Partial<TaskLimits>;
-  /** A call of one of the 22 methods has begun. */
+  /** A call of one of the 22 methods, or of the extension's, has begun. */
   readonly onCall?: (path: string) => void;
   /** A handler failed through a fault of ours. */
   readonly onFault: (fault: unknown, path: string) => void;
@@ -46,9 +49,16 @@ const services = [
 ];
 
 /** The path of every AgentKeeper method. */
-export const methodPaths: readonly string[] = services.flatMap(({ fullName, methods }) =>
-  Object.values(methods).map(({ name }) => `/${fullName}/${name}`),
-);
+export const methodPaths: readonly string[] = services.flatMap(pathsOf);
+/** The path of every method of the extension. */
+export const extensionPaths: readonly string[] = pathsOf(PlaneServiceDefinition);
+
+function pathsOf(service: {
+  readonly fullName: string;
+  readonly methods: Readonly<Record<string, { readonly name: string }>>;
+}): string[] {
+  return Object.values(service.methods).map(({ name }) => `/${service.fullName}/${name}`);
+}
 
 /** Listens in all places, or rejects with a `ListenError`. Serves from the moment it resolves. */
 export async function openGrpcDoor(options: GrpcDoorOptions): Promise<GrpcDoor> {
@@ -59,12 +69,13 @@ export async function openGrpcDoor(options: GrpcDoorOptions): Promise<GrpcDoor> 
     outputBytesMax: taskBytesMax,
     ...options.taskLimits,
   };
-  const serviceNames = services.map(({ fullName }) => fullName);
+  const serviceNames = [...services, PlaneServiceDefinition].map(({ fullName }) => fullName);
   const standard = [HealthDefinition, ServerReflectionDefinition, ServerReflectionAlphaDefinition];
-  const counted = new Set(methodPaths);
+  const counted = new Set([...methodPaths, ...extensionPaths]);
   return await GrpcServer.open({
     methods: [
       ...methodsOf(plane, find, taskLimits),
+      ...extensionMethods(plane, options.about, taskLimits),
       ...healthMethods<Connection>(serviceNames),
       ...reflectionMethods<Connection>([...serviceNames, ...standard.map((one) => one.fullName)]),
     ],

@@ -1,5 +1,5 @@
 /** The core's things as AgentKeeper says them. */
-import type { Agent, Election, Event, Lease, Policy, Task } from "../../core/index.ts";
+import type { Agent, Election, Event, Lease, Liveness, Policy, Task } from "../../core/index.ts";
 import { topics } from "../../core/index.ts";
 import type { Entry } from "../../log/index.ts";
 import * as wire from "../../wire/agentkeeper/index.ts";
@@ -20,6 +20,10 @@ export function encodeAgent(agent: Agent, lastHeartbeatAtMs: number): wire.Agent
     registeredAt: timestamp(agent.registeredAtMs),
     lastHeartbeatAt: timestamp(lastHeartbeatAtMs),
   };
+}
+
+export function encodeLiveness(liveness: Liveness): wire.AgentStatus {
+  return statusOf[liveness];
 }
 
 export function encodeLease(lease: Lease): wire.Lease {
@@ -84,6 +88,9 @@ export function encodeTask(
     createdAt: timestamp(task.createdAtMs),
     claimedAt: claim && timestamp(claim.claimedAtMs),
     completedAt: task.state === "completed" ? timestamp(task.completedAtMs) : undefined,
+    claimToken: task.state === "claimed" ? BigInt(task.deliveries) : 0n,
+    claimExpiresAt: task.state === "claimed" ? timestamp(task.expiresAtMs) : undefined,
+    deliveryCount: task.deliveries,
   };
 }
 
@@ -98,17 +105,19 @@ export function encodeEntry(entry: Entry): Buffer {
 
 const frames = new WeakMap<Entry, Buffer>();
 
-export function encodeEvent(
-  event: Event,
-  { busSequence, atMs }: { readonly busSequence: number; readonly atMs: number },
-): Buffer {
-  const message = wire.Event.encode({
+type When = { readonly busSequence: number; readonly atMs: number };
+
+export function encodeEvent(event: Event, when: When): Buffer {
+  return frame(wire.Event.encode(toWireEvent(event, when)).finish());
+}
+
+export function toWireEvent(event: Event, { busSequence, atMs }: When): wire.Event {
+  return {
     topic: topics[event.type],
     payload: payloadOf(event),
     sequenceNumber: BigInt(busSequence),
     occurredAt: timestamp(atMs),
-  });
-  return frame(message.finish());
+  };
 }
 
 function payloadOf(event: Event): wire.Event["payload"] {
@@ -156,7 +165,7 @@ function any(name: string, value: Uint8Array): wire.Event["payload"] {
   return { typeUrl: `type.googleapis.com/agentkeeper.v1.${name}`, value: Buffer.from(value) };
 }
 
-function timestamp(ms: number): wire.Timestamp {
+export function timestamp(ms: number): wire.Timestamp {
   const seconds = Math.floor(ms / 1_000);
   return { seconds: BigInt(seconds), nanos: (ms - seconds * 1_000) * 1_000_000 };
 }

@@ -15,6 +15,11 @@ export function newId(): string {
   return randomBytes(16).toString("hex");
 }
 
+/** Keys are for ids, and as long. */
+export function keyProblem(field: string, key: string | undefined): Problem {
+  return key === undefined ? undefined : name(field, key);
+}
+
 /** On the wire 0 and absent are the same. */
 export function ttlMs(seconds: number, defaultSeconds: number): number {
   return (seconds === 0 ? defaultSeconds : seconds) * 1_000;

@@ -1,2 +1,8 @@
-export { type GrpcDoor, type GrpcDoorOptions, methodPaths, openGrpcDoor } from "./door.ts";
+export {
+  extensionPaths,
+  type GrpcDoor,
+  type GrpcDoorOptions,
+  methodPaths,
+  openGrpcDoor,
+} from "./door.ts";
 export type { Find } from "./methods.ts";

@@ -46,6 +46,12 @@ export const limits = {
   taskBytesMax: 2_000_000,
   /** All tools that a task requires: with its input and output it must fit into one reply. */
   requiredToolsBytesMax: 65_536,
+  /** As long as 2^32 - 1 seconds, the longest ttl that AgentKeeper's own messages can ask for. */
+  durationMsMax: 4_294_967_295_000,
+  /** Timers overflow above this. Whoever wants to wait for longer asks again. */
+  waitMsMax: 2_147_483_647,
+  pageDefault: 100,
+  pageMax: 1_000,
   findDefault: 10,
   findMax: 1_000,
 } as const;

@@ -21,7 +21,12 @@ export type Answer<Response> =
     };
 
 /** How a stream ends, if its caller does not end it. */
-export type StreamEnd = { readonly status: StatusName; readonly message: string };
+export type StreamEnd = {
+  readonly status: StatusName;
+  readonly message: string;
+  /** What else goes along with the status. */
+  readonly trailers?: Readonly<Record<string, string>>;
+};
 
 /** One message in, one out. A reply that callers could not read is refused instead. */
 export function unary<Request, Response, Connection>(
@@ -51,8 +56,8 @@ export function serverStream<Request, Response, Connection>(
   const receive = async (bytes: Buffer, call: ServerCall<Connection>): Promise<void> => {
     const { message, problem } = decodeStrictly(requestType, bytes);
     if (problem !== undefined) return call.end("INVALID_ARGUMENT", problem);
-    const { status, message: reason } = await handle(message, call);
-    call.end(status, reason);
+    const { status, message: reason, trailers } = await handle(message, call);
+    call.end(status, reason, trailers);
   };
   return { path: `/${service}/${name}`, isExchange: false, receive };
 }

@@ -18,10 +18,20 @@ import {
   TaskServiceDefinition,
   type Task as WireTask,
 } from "../../wire/agentkeeper/index.ts";
-import { agentInfo, type Call, caller, gone, notFound, only, publish, wholeTask } from "./calls.ts";
+import {
+  agentInfo,
+  type Call,
+  caller,
+  gone,
+  heldLease,
+  notFound,
+  only,
+  publish,
+  wholeTask,
+} from "./calls.ts";
 import type { Connection } from "./connection.ts";
 import * as decode from "./decode.ts";
-import { encodeElection, encodeLease, encodePolicy, encodeTask, hasStatus } from "./encode.ts";
+import { encodeElection, encodeLease, encodePolicy, hasStatus } from "./encode.ts";
 import { limits } from "./limits.ts";
 import { type Answer, type StreamEnd, serverStream, unary } from "./method.ts";
 import type { Method } from "./server.ts";
@@ -55,7 +65,7 @@ function registryMethods(plane: Plane, find: Find): Method<Connection>[] {
   const { fullName, methods } = RegistryServiceDefinition;
   return [
     unary(fullName, methods.register, async (request, call: Call) => {
-      const command = decode.decodeRegister(request);
+      const command = decode.decodeRegister(request, call.metadata(decode.keyHeader));
       if (command.refusal) return command;
       return publish(plane, command.value, call, () => ({ agentId: command.value.agentId }));
     }),
@@ -107,10 +117,11 @@ function leaseMethods(plane: Plane): Method<Connection>[] {
   const { fullName, methods } = LeaseServiceDefinition;
   return [
     unary(fullName, methods.acquireLease, async (request, call: Call) => {
-      const command = decode.decodeAcquire(request);
+      const command = decode.decodeAcquire(request, call.metadata(decode.keyHeader));
       if (command.refusal) return command;
-      const outcome = await publish(plane, command.value, call, (_, events) =>
-        encodeLease(only(events, "lease.acquired").lease),
+      const { taskId } = command.value;
+      const outcome = await publish(plane, command.value, call, (state) =>
+        heldLease(state, taskId),
       );
       // AgentKeeper does not fail here: it says no, and shows whose lease is in the way.
       const held = outcome.refusal?.lease;
@@ -202,12 +213,14 @@ function taskMethods(plane: Plane, taskLimits: decode.TaskLimits): Method<Connec
   const { fullName, methods } = TaskServiceDefinition;
   return [
     unary(fullName, methods.createTask, async (request, call: Call) => {
-      const command = decode.decodeCreateTask(request, taskLimits);
+      const key = call.metadata(decode.keyHeader);
+      const command = decode.decodeCreateTask(request, taskLimits, key);
       if (command.refusal) return command;
-      const { input } = command.value;
-      return publish(plane, command.value, call, (_, events) => ({
-        task: encodeTask(only(events, "task.created").task, { input }),
-      }));
+      const { taskId } = command.value;
+      return publish(plane, command.value, call, ({ tasks }) => {
+        const task = tasks.byId.get(taskId);
+        return { task: task && wholeTask(tasks, task) };
+      });
     }),
     unary(fullName, methods.claimTask, async (request, call: Call) => {
       const agentId = decode.decodeAgentId(request);

@@ -15,6 +15,7 @@ type Answer = NonNullable<ServerReflectionResponse["messageResponse"]>;
 
 const versions = ["v1", "v1alpha"] as const;
 const services = [
+  "agentkeeper.ext.v1.PlaneService",
   "agentkeeper.v1.ElectionService",
   "agentkeeper.v1.EntitlementsService",
   "agentkeeper.v1.LeaseService",

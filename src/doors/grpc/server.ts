@@ -150,7 +150,7 @@ export class GrpcServer<Connection> implements AsyncDisposable {
     if (headers[":method"] !== "POST") return refuseHttp(stream, 405);
     if (!headers["content-type"]?.startsWith("application/grpc")) return refuseHttp(stream, 415);
 
-    const call = new ServerCall(stream, connection);
+    const call = new ServerCall(stream, connection, headers);
     this.#calls.add(call);
     stream.once("close", () => {
       this.#calls.delete(call);
@@ -244,14 +244,21 @@ export class GrpcServer<Connection> implements AsyncDisposable {
 export class ServerCall<Connection> {
   readonly connection: Connection;
   readonly #stream: ServerHttp2Stream;
+  readonly #headers: IncomingHttpHeaders;
   #controller: AbortController | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
   #trailers: Record<string, string> = okTrailers;
 
-  constructor(stream: ServerHttp2Stream, connection: Connection) {
+  constructor(stream: ServerHttp2Stream, connection: Connection, headers: IncomingHttpHeaders) {
     this.#stream = stream;
+    this.#headers = headers;
     this.connection = connection;
+  }
+
+  /** What the caller sent along under a name, if anything. */
+  metadata(name: string): string | undefined {
+    return this.#headers[name]?.toString();
   }
 
   /** Whether the caller can still be told anything. */
@@ -311,11 +318,13 @@ export class ServerCall<Connection> {
     this.#stream.off("close", resolve);
   }
 
-  end(status: StatusName, message: string): void {
+  /** `more` goes along with the status. */
+  end(status: StatusName, message: string, more: Readonly<Record<string, string>> = {}): void {
     if (this.isOver) return;
     this.#isOver = true;
     this.forget();
-    const trailers: Record<string, string> = { "grpc-status": String(statusNumbers[status]) };
+    const code = String(statusNumbers[status]);
+    const trailers: Record<string, string> = { ...more, "grpc-status": code };
     if (message !== "") trailers["grpc-message"] = printStatusMessage(message);
     if (this.#stream.headersSent) {
       this.#trailers = trailers;

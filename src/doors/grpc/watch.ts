@@ -82,7 +82,7 @@ function join(entries: readonly Entry[]): Buffer {
   return Buffer.concat(entries.map(encodeEntry));
 }
 
-function explain(end: WatchEnd): StreamEnd {
+export function explain(end: WatchEnd): StreamEnd {
   switch (end.code) {
     case "closed":
       return { status: "CANCELLED", message: "" };

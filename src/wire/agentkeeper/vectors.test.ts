@@ -36,6 +36,9 @@ const noLease = {
 };
 
 const noTask = {
+  claimToken: 0n,
+  claimExpiresAt: undefined,
+  deliveryCount: 0,
   output: Buffer.alloc(0),
   claimedByAgentId: "",
   claimedAt: undefined,

@@ -133,6 +133,9 @@ export interface Task {
   readonly createdAt: Timestamp | undefined;
   readonly claimedAt: Timestamp | undefined;
   readonly completedAt: Timestamp | undefined;
+  readonly claimToken: bigint;
+  readonly claimExpiresAt: Timestamp | undefined;
+  readonly deliveryCount: number;
 }
 
 export interface RegisterRequest {
@@ -1054,6 +1057,9 @@ function createBaseTask(): Task {
     createdAt: undefined,
     claimedAt: undefined,
     completedAt: undefined,
+    claimToken: 0n,
+    claimExpiresAt: undefined,
+    deliveryCount: 0,
   };
 }
 
@@ -1099,6 +1105,18 @@ export const Task: MessageFns<Task, "agentkeeper.v1.Task"> = {
     }
     if (message.completedAt !== undefined) {
       Timestamp.encode(message.completedAt, writer.uint32(106).fork()).join();
+    }
+    if (message.claimToken !== 0n) {
+      if (BigInt.asUintN(64, message.claimToken) !== message.claimToken) {
+        throw new globalThis.Error("value provided for field message.claimToken of type uint64 too large");
+      }
+      writer.uint32(8000).uint64(message.claimToken);
+    }
+    if (message.claimExpiresAt !== undefined) {
+      Timestamp.encode(message.claimExpiresAt, writer.uint32(8010).fork()).join();
+    }
+    if (message.deliveryCount !== 0) {
+      writer.uint32(8016).uint32(message.deliveryCount);
     }
     return writer;
   },
@@ -1218,6 +1236,30 @@ export const Task: MessageFns<Task, "agentkeeper.v1.Task"> = {
             }
 
             message.completedAt = Timestamp.decode(reader, reader.uint32());
+            continue;
+          }
+          case 1000: {
+            if (tag !== 8000) {
+              break;
+            }
+
+            message.claimToken = reader.uint64() as bigint;
+            continue;
+          }
+          case 1001: {
+            if (tag !== 8010) {
+              break;
+            }
+
+            message.claimExpiresAt = Timestamp.decode(reader, reader.uint32());
+            continue;
+          }
+          case 1002: {
+            if (tag !== 8016) {
+              break;
+            }
+
+            message.deliveryCount = reader.uint32();
             continue;
           }
         }
