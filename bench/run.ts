@@ -10,6 +10,7 @@ const benches: ReadonlyMap<string, () => Promise<Bench>> = new Map<string, () =>
   ["decide-and-evolve", () => import("./decide-and-evolve.ts")],
   ["append", () => import("./append.ts")],
   ["recovery", () => import("./recovery.ts")],
+  ["cut", () => import("./cut.ts")],
   ["memory", () => import("./memory.ts")],
 ]);
 

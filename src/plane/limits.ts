@@ -25,7 +25,7 @@ export const limits = {
   /** What an entry takes besides its body, roughly. */
   entryBytes: 256,
   /** While there is something to cut, there is so much time for others in between. */
-  cutPauseMs: 20,
+  cutPauseMs: 50,
   /** How often it is looked whether there is, and how soon again where it went wrong. */
   cutEveryMs: 1_000,
   cutRetryMs: 600_000,
