@@ -1,111 +1,137 @@
 /** What needs a person: who waits for one, who fell silent, what nobody can or will do. */
-import type { Agent, State } from "../../core/index.ts";
+import type { State } from "../../core/index.ts";
 import type { Plane } from "../../plane/index.ts";
 import type { Answer, Attention } from "../../wire/api/index.ts";
 import { limits } from "./limits.ts";
 import type { OperationParts } from "./operations.ts";
+import { Smallest } from "./pages.ts";
+import { nextSlice } from "./slices.ts";
 
-/** Waiting for a person first; then what stopped, and then what may have. Each longest first. */
-const order: readonly Attention["kind"][] = [
-  "agent_waiting",
-  "task_dead",
-  "task_stuck",
-  "agent_silent",
-  "agent_unreachable",
-  "group_leaderless",
-];
+type Kind = Attention["kind"];
 
 export async function attentionIn(
   plane: Plane,
   find: OperationParts["find"],
 ): Promise<Answer<"getAttention">> {
-  const { items, waiting } = await plane.read((state, nowMs) => ({
-    items: [...agentsIn(state, nowMs), ...deadTasksIn(state), ...leaderlessIn(state)],
-    waiting: longWaitingIn(state, nowMs),
-  }));
-  for (const { tools, item } of waiting) {
-    const able = await find({ query: "", tools, limit: 1 });
-    if (able.hits.length === 0) items.push(item);
-  }
-  items.sort(
-    (one, other) =>
-      order.indexOf(one.kind) - order.indexOf(other.kind) || one.sinceMs - other.sinceMs,
+  const queues = await plane.read((state, nowMs) => longWaitingIn(state, nowMs));
+  const able = await Promise.all(
+    queues.map(({ tools }) => find({ query: "", tools, limit: 1 }).then(({ hits }) => hits.length)),
   );
-  return { items: items.slice(0, limits.attentionMax), total: items.length };
+  await nextSlice();
+  return plane.read((state, nowMs) => {
+    const notes = new Notes();
+    noteActivities(notes, state, nowMs);
+    noteUnreachable(notes, state);
+    noteDeadTasks(notes, state);
+    noteLeaderless(notes, state);
+    for (const [index, { stuck }] of queues.entries()) {
+      if (able[index] === 0) for (const { text, ...about } of stuck) notes.add(about, () => text);
+    }
+    return notes.print();
+  });
 }
 
-function agentsIn({ registry }: State, nowMs: number): Attention[] {
-  const items: Attention[] = [];
-  for (const [id, activity] of registry.activities) {
+/** What was found, the longest of each kind. Only what is shown is put into words. */
+class Notes {
+  /** Waiting for a person first; then what stopped, and then what may have. */
+  readonly #byKind: Readonly<Record<Kind, Smallest<Note>>> = {
+    agent_waiting: new Smallest(limits.attentionMax),
+    task_dead: new Smallest(limits.attentionMax),
+    task_stuck: new Smallest(limits.attentionMax),
+    agent_silent: new Smallest(limits.attentionMax),
+    agent_unreachable: new Smallest(limits.attentionMax),
+    group_leaderless: new Smallest(limits.attentionMax),
+  };
+
+  add(about: Omit<Attention, "text">, text: () => string): void {
+    this.#byKind[about.kind].offer(about.sinceMs, about.id, { about, text });
+  }
+
+  print(): Answer<"getAttention"> {
+    const kinds = Object.values(this.#byKind);
+    const first = kinds.flatMap((kind) => kind.from(0)).slice(0, limits.attentionMax);
+    return {
+      items: first.map(({ item }) => ({ ...item.about, text: item.text() })),
+      total: kinds.reduce((total, { offered }) => total + offered, 0),
+    };
+  }
+}
+
+type Note = { readonly about: Omit<Attention, "text">; readonly text: () => string };
+
+function noteActivities(notes: Notes, { registry }: State, nowMs: number): void {
+  for (const [id, { state, note, sinceMs }] of registry.activities) {
+    if (state === "idle") continue;
     const agent = registry.agents.get(id);
     if (agent?.liveness !== "alive") continue;
-    const about = { id, name: agent.card.name };
-    const { state, note, sinceMs } = activity;
-    const heardAtMs = registry.reports.get(id) ?? Math.max(sinceMs, registry.listeningSinceMs);
+    const { name } = agent.card;
     if (state === "waiting") {
-      const text = note === "" ? "waits for a person" : `waits: ${note}`;
-      items.push({ kind: "agent_waiting", ...about, sinceMs, text });
-    } else if (state !== "idle" && nowMs - heardAtMs > limits.silentMs) {
-      const last = note === "" ? state : `${state}: ${note}`;
-      const text = `says it works, but nothing was heard of its progress; last: ${last}`;
-      items.push({ kind: "agent_silent", ...about, sinceMs: heardAtMs, text });
+      notes.add({ kind: "agent_waiting", id, name, sinceMs }, () =>
+        note === "" ? "waits for a person" : `waits: ${note}`,
+      );
+      continue;
     }
+    const heardAtMs = registry.reports.get(id) ?? Math.max(sinceMs, registry.listeningSinceMs);
+    if (nowMs - heardAtMs <= limits.silentMs) continue;
+    notes.add({ kind: "agent_silent", id, name, sinceMs: heardAtMs }, () => {
+      const last = note === "" ? state : `${state}: ${note}`;
+      return `says it works, but nothing was heard of its progress; last: ${last}`;
+    });
   }
-  if (registry.counts.unreachable === 0) return items;
-  for (const agent of registry.agents.values()) {
-    if (agent.liveness === "unreachable") items.push(unreachable(registry, agent));
-  }
-  return items;
 }
 
-function unreachable(
-  { heartbeats }: State["registry"],
-  { id, card, registeredAtMs }: Agent,
-): Attention {
-  const sinceMs = heartbeats.get(id) ?? registeredAtMs;
-  const text = "its heartbeats stopped; what it holds is freed when it is declared dead";
-  return { kind: "agent_unreachable", id, name: card.name, sinceMs, text };
+function noteUnreachable(notes: Notes, { registry }: State): void {
+  let left = registry.counts.unreachable;
+  for (const { id, card, liveness, registeredAtMs } of registry.agents.values()) {
+    if (left === 0) return;
+    if (liveness !== "unreachable") continue;
+    left -= 1;
+    const sinceMs = registry.heartbeats.get(id) ?? registeredAtMs;
+    notes.add({ kind: "agent_unreachable", id, name: card.name, sinceMs }, () => {
+      return "its heartbeats stopped; what it holds is freed when it is declared dead";
+    });
+  }
 }
 
-function deadTasksIn({ tasks }: State): Attention[] {
-  if (tasks.counts.dead === 0) return [];
-  const items: Attention[] = [];
+function noteDeadTasks(notes: Notes, { tasks }: State): void {
   for (const id of tasks.ended) {
     const task = tasks.byId.get(id);
     if (task?.state !== "dead") continue;
-    const why = task.failureReason === "" ? "" : `: ${task.failureReason}`;
-    const text = `failed for good${why}`;
-    items.push({ kind: "task_dead", id, name: task.type, sinceMs: task.diedAtMs, text });
+    const { type: name, diedAtMs: sinceMs, failureReason: why } = task;
+    notes.add({ kind: "task_dead", id, name, sinceMs }, () =>
+      why === "" ? "failed for good" : `failed for good: ${why}`,
+    );
   }
-  return items;
 }
 
-/** The first of each queue, if it waits for long: nobody may have the tools for it. */
-function longWaitingIn(
-  { tasks }: State,
-  nowMs: number,
-): { readonly tools: readonly string[]; readonly item: Attention }[] {
-  const found: { readonly tools: readonly string[]; readonly item: Attention }[] = [];
-  for (const queue of tasks.queues.values()) {
-    if (found.length >= limits.queuesLookedAt) break;
-    if (queue.tools.length === 0) continue;
-    for (const lane of queue.lanes.values()) {
-      const task = lane.first && tasks.byId.get(lane.first.key);
+function noteLeaderless(notes: Notes, { elections }: State): void {
+  for (const { group, leader, changedAtMs: sinceMs } of elections.groups.values()) {
+    if (leader !== undefined) continue;
+    notes.add({ kind: "group_leaderless", id: group, name: group, sinceMs }, () => {
+      return "has no leader and no candidate";
+    });
+  }
+}
+
+type LongWaiting = { readonly tools: readonly string[]; readonly stuck: readonly Attention[] };
+
+/** The first of each type in each queue, if it waits for long: nobody may have the tools for it. */
+function longWaitingIn({ tasks }: State, nowMs: number): readonly LongWaiting[] {
+  const found: LongWaiting[] = [];
+  let left: number = limits.lanesLookedAt;
+  for (const { tools, lanes } of tasks.queues.values()) {
+    if (left <= 0) break;
+    if (tools.length === 0) continue;
+    const stuck: Attention[] = [];
+    for (const { first, size } of lanes.values().take(left)) {
+      left -= 1;
+      const task = first && tasks.byId.get(first.key);
       if (!task || nowMs - task.createdAtMs < limits.stuckMs) continue;
-      const text = `${lane.size} waiting for an agent with ${queue.tools.join(", ")}; there is none`;
-      const about = { id: task.id, name: task.type, sinceMs: task.createdAtMs };
-      found.push({ tools: queue.tools, item: { kind: "task_stuck", ...about, text } });
+      const text = `${size} waiting for an agent with ${tools.join(", ")}; there is none`;
+      const { id, type: name, createdAtMs: sinceMs } = task;
+      stuck.push({ kind: "task_stuck", id, name, sinceMs, text });
     }
+    if (stuck.length > 0) found.push({ tools, stuck });
   }
   return found;
-}
-
-function leaderlessIn({ elections }: State): Attention[] {
-  const items: Attention[] = [];
-  for (const { group, leader, changedAtMs } of elections.groups.values()) {
-    if (leader !== undefined) continue;
-    const text = "has no leader and no candidate";
-    items.push({ kind: "group_leaderless", id: group, name: group, sinceMs: changedAtMs, text });
-  }
-  return items;
 }

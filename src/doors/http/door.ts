@@ -33,6 +33,8 @@ export type HttpDoorOptions = {
   readonly isReady: () => boolean;
   /** Names, without a port, by which we may be called besides those of this machine; or any. */
   readonly hosts?: readonly string[] | "any";
+  /** How long a request may take to say what it wants; `limits.requestMs` by default. */
+  readonly requestMs?: number;
   /** We were wrong. The caller was told no more than that. */
   readonly onFault: (fault: unknown, path: string) => void;
 };
@@ -193,11 +195,16 @@ function tie(stream: EventStream, outgoing: ServerResponse | undefined, signal: 
   if (outgoing.destroyed) stream.end();
 }
 
-function makeServer(app: Hono<Env>, { onFault }: HttpDoorOptions): Server {
+function makeServer(
+  app: Hono<Env>,
+  { onFault, requestMs = limits.requestMs }: HttpDoorOptions,
+): Server {
   const server = createServer({
     maxHeaderSize: limits.headerBytesMax,
-    headersTimeout: limits.headersMs,
-    requestTimeout: limits.requestMs,
+    headersTimeout: Math.min(limits.headersMs, requestMs),
+    requestTimeout: requestMs,
+    // How often it is looked at whether one of these has passed.
+    connectionsCheckingInterval: Math.min(limits.checkEveryMs, requestMs),
     keepAliveTimeout: limits.keepAliveMs,
   });
   server.maxConnections = limits.connectionsMax;

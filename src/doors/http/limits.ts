@@ -16,6 +16,7 @@ export const limits = {
   /** Who is slower to say what it wants is cut off. */
   headersMs: 10_000,
   requestMs: 30_000,
+  checkEveryMs: 5_000,
   keepAliveMs: 5_000,
 
   /** How much of a backlog is printed at a time: what a slow reader is owed waits as entries, not as text. */
@@ -35,16 +36,22 @@ export const limits = {
   detailRowsMax: 200,
   /** Agents asked about in "who may do this?". */
   whoMax: 1_000,
-  /** Entries looked at for one page of the log, and read at a time. */
+  /** A look at much of the state lets others go first after so long. */
+  sliceMs: 4,
+  /** So few are sorted at once. */
+  fewPlaces: 64,
+  /** What is looked at for one page of the log, and how much of it at a time. */
   entriesScannedMax: 20_000,
-  entriesReadMax: 1_000,
+  entriesScannedBytesMax: 67_108_864,
+  entriesReadMax: 200,
+  entriesReadBytes: 1_048_576,
 
   attentionMax: 200,
   /** Who says that it works, and nothing more for so long, is silent. */
   silentMs: 300_000,
   /** A task that nobody could take for so long is stuck. */
   stuckMs: 60_000,
-  queuesLookedAt: 200,
+  lanesLookedAt: 1_000,
 
   /** How long a one-time link may be used, and how many there are at a time. */
   linkMs: 600_000,

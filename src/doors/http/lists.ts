@@ -1,5 +1,14 @@
 /** Lists with search, order and pages. All is done here, so that a page need not hold what it shows. */
-import type { Agent, Election, Event, Lease, Policy, State, Task } from "../../core/index.ts";
+import type {
+  Agent,
+  AgentId,
+  Election,
+  Event,
+  Lease,
+  Policy,
+  State,
+  Task,
+} from "../../core/index.ts";
 import type { Entry } from "../../log/index.ts";
 import type { Plane } from "../../plane/index.ts";
 import type * as api from "../../wire/api/index.ts";
@@ -14,24 +23,27 @@ import {
 } from "./encode.ts";
 import { limits } from "./limits.ts";
 import type { Reply } from "./operations.ts";
-import { type Cut, cutPage, type Listing, type Rank, wordsOf } from "./pages.ts";
+import { type Listing, parseCursor, type Rank, Scan, wordsOf } from "./pages.ts";
+import { nextSlice } from "./slices.ts";
 
 export function listAgents(
   plane: Plane,
   input: api.Input<"listAgents">,
 ): Promise<Reply<api.Page<api.Agent>>> {
   const { liveness, tool: tools = [], query, sort = "attention" } = input;
-  const hasWords = wordsOf(query);
-  return list(plane, input, encodeAgent, ({ registry }) => ({
+  const hasWords = wordsOf(query, textOf);
+  return list(plane, { ...input, sort }, encodeAgent, ({ registry }) => ({
     items: registry.agents.values(),
     wants: (agent) =>
       (!liveness || liveness.includes(agent.liveness)) &&
       tools.every((tool) => agent.card.tools.includes(tool)) &&
-      hasWords(textOf(agent)),
+      hasWords(agent),
     rankOf: rankAgents(registry, sort),
     idOf: ({ id }) => id,
   }));
 }
+
+const agentOrder: Readonly<Record<api.Liveness, number>> = { unreachable: 1, alive: 2, dead: 3 };
 
 /** Who waits for a person, who may be gone, who is there, who is dead; each newest first. */
 function rankAgents(
@@ -42,8 +54,7 @@ function rankAgents(
     case "attention":
       return ({ id, liveness, registeredAtMs }) => {
         const isWaiting = liveness !== "dead" && activities.get(id)?.state === "waiting";
-        const kind = isWaiting ? 0 : 1 + ["unreachable", "alive", "dead"].indexOf(liveness);
-        return inKind(kind, registeredAtMs);
+        return inKind(isWaiting ? 0 : agentOrder[liveness], registeredAtMs);
       };
     case "newest":
       return ({ registeredAtMs }) => -registeredAtMs;
@@ -59,17 +70,17 @@ export function listLeases(
   input: api.Input<"listLeases">,
 ): Promise<Reply<api.Page<api.Lease>>> {
   const { holder, query, sort = "newest" } = input;
-  const hasWords = wordsOf(query);
-  return list(plane, input, encodeLease, (state) => ({
-    items: state.leases.held.values(),
-    wants: (lease) => {
-      if (holder !== undefined && lease.holder !== holder) return false;
-      const { taskId } = lease;
-      return hasWords(`${taskId} ${lease.holder} ${nameOf(state, lease.holder)}`.toLowerCase());
-    },
-    rankOf: rankLeases(sort),
-    idOf: ({ taskId }) => taskId,
-  }));
+  return list(plane, { ...input, sort }, encodeLease, (state) => {
+    const hasWords = wordsOf(query, ({ taskId, holder: id }: Lease) =>
+      [taskId, id, nameOf(state, id)].join(" "),
+    );
+    return {
+      items: state.leases.held.values(),
+      wants: (lease) => (holder === undefined || lease.holder === holder) && hasWords(lease),
+      rankOf: rankLeases(sort),
+      idOf: ({ taskId }) => taskId,
+    };
+  });
 }
 
 function rankLeases(sort: api.LeaseSort): (lease: Lease) => Rank {
@@ -90,13 +101,11 @@ export function listElections(
   input: api.Input<"listElections">,
 ): Promise<Reply<api.Page<api.Election>>> {
   const { query, sort = "newest" } = input;
-  const hasWords = wordsOf(query);
-  return list(plane, input, encodeElection, (state) => ({
+  return list(plane, { ...input, sort }, encodeElection, (state) => ({
     items: state.elections.groups.values(),
-    wants: ({ group, leader }) => {
-      const led = leader === undefined ? "" : `${leader} ${nameOf(state, leader)}`;
-      return hasWords(`${group} ${led}`.toLowerCase());
-    },
+    wants: wordsOf(query, ({ group, leader }) =>
+      leader === undefined ? group : [group, leader, nameOf(state, leader)].join(" "),
+    ),
     rankOf: ({ group, changedAtMs }: Election) => (sort === "group" ? group : -changedAtMs),
     idOf: ({ group }) => group,
   }));
@@ -107,19 +116,27 @@ export function listPolicies(
   input: api.Input<"listPolicies">,
 ): Promise<Reply<api.Page<api.Policy>>> {
   const { query, sort = "id" } = input;
-  const hasWords = wordsOf(query);
   const same = (_: State, policy: Policy): api.Policy => policy;
-  return list(plane, input, same, ({ entitlements }) => {
-    // The map is in the order in which policies came.
-    let place = 0;
-    return {
-      items: entitlements.policies.values(),
-      wants: ({ id, subject, action, resource, effect }) =>
-        hasWords(`${id} ${effect} ${subject} ${action} ${resource}`.toLowerCase()),
-      rankOf: ({ id }: Policy) => (sort === "id" ? id : --place),
-      idOf: ({ id }) => id,
-    };
-  });
+  return list(plane, { ...input, sort }, same, ({ entitlements }) => ({
+    items: entitlements.policies.values(),
+    wants: wordsOf(query, ({ id, subject, action, resource, effect }) =>
+      [id, effect, subject, action, resource].join(" "),
+    ),
+    rankOf: (policy) => (sort === "id" ? policy.id : -numberOf(policy)),
+    idOf: ({ id }) => id,
+  }));
+}
+
+const numbers = new WeakMap<Policy, number>();
+let lastNumber = 0;
+
+/** Policies have no time; they are numbered as they are first seen, in the order in which they came. */
+function numberOf(policy: Policy): number {
+  const known = numbers.get(policy);
+  if (known !== undefined) return known;
+  lastNumber += 1;
+  numbers.set(policy, lastNumber);
+  return lastNumber;
 }
 
 export function listTasks(
@@ -127,31 +144,44 @@ export function listTasks(
   input: api.Input<"listTasks">,
 ): Promise<Reply<api.Page<api.Task>>> {
   const { state: states, type, claimant, query, sort = "attention" } = input;
-  const hasWords = wordsOf(query);
-  return list(plane, input, encodeTask, (state) => ({
-    items: state.tasks.byId.values(),
-    wants: (task) => {
-      if (states && !states.includes(task.state)) return false;
-      if (type !== undefined && task.type !== type) return false;
-      const worker = "claimant" in task ? task.claimant : undefined;
-      if (claimant !== undefined && worker !== claimant) return false;
-      const who = worker === undefined ? "" : `${worker} ${nameOf(state, worker)}`;
+  return list(plane, { ...input, sort }, encodeTask, (state) => {
+    const hasWords = wordsOf(query, (task: Task) => {
+      const worker = claimantOf(task);
+      const who = worker === undefined ? [] : [worker, nameOf(state, worker)];
       const { id, requiredTools, failureReason } = task;
-      const text = [id, task.type, task.state, ...requiredTools, failureReason, who].join(" ");
-      return hasWords(text.toLowerCase());
-    },
-    rankOf: rankTasks(sort),
-    idOf: ({ id }) => id,
-  }));
+      return [id, task.type, task.state, ...requiredTools, failureReason, ...who].join(" ");
+    });
+    return {
+      items: state.tasks.byId.values(),
+      wants: (task) =>
+        (!states || states.includes(task.state)) &&
+        (type === undefined || task.type === type) &&
+        (claimant === undefined || claimantOf(task) === claimant) &&
+        hasWords(task),
+      rankOf: rankTasks(sort),
+      idOf: ({ id }) => id,
+    };
+  });
+}
+
+function claimantOf(task: Task): AgentId | undefined {
+  return "claimant" in task ? task.claimant : undefined;
 }
 
 /** What a person may have to look at comes first; each newest first. */
-const taskOrder = ["dead", "claimed", "pending", "delayed", "cancelled", "completed"] as const;
+const taskOrder: Readonly<Record<api.TaskState, number>> = {
+  dead: 0,
+  claimed: 1,
+  pending: 2,
+  delayed: 3,
+  cancelled: 4,
+  completed: 5,
+};
 
 function rankTasks(sort: api.TaskSort): (task: Task) => Rank {
   switch (sort) {
     case "attention":
-      return ({ state, createdAtMs }) => inKind(taskOrder.indexOf(state), createdAtMs);
+      return ({ state, createdAtMs }) => inKind(taskOrder[state], createdAtMs);
     case "newest":
       return ({ createdAtMs }) => -createdAtMs;
     case "oldest":
@@ -164,19 +194,36 @@ function inKind(kind: number, atMs: number): number {
   return kind * 2 ** 48 - atMs;
 }
 
+/**
+ * Of a long list not all is seen at the same moment. What happens meanwhile comes after the sequence
+ * that the page names, and so is seen again by whoever goes on from there.
+ */
 async function list<Item, Row>(
   plane: Plane,
-  cut: Cut,
+  input: api.PageRequest<string> & { readonly sort: string },
   encode: (state: State, item: Item) => Row,
   listing: (state: State) => Listing<Item>,
 ): Promise<Reply<api.Page<Row>>> {
-  const value = await plane.read((state, nowMs) => {
-    const page = cutPage(listing(state), cut, (item) => encode(state, item));
-    return page && { ...page, sequence: plane.lastSequence, nowMs };
-  });
-  if (value) return { value };
-  const message = "after: must be the `next` of the page before";
-  return { refusal: { code: "invalid_argument", message } };
+  const { after, sort } = input;
+  const start = after === undefined ? undefined : parseCursor(after, sort);
+  if (after !== undefined && !start) {
+    const message = "after: must be the `next` of the page before, in the same order";
+    return { refusal: { code: "invalid_argument", message } };
+  }
+  let scan: Scan<Item> | undefined;
+  let sequence = 0;
+  for (;;) {
+    await nextSlice();
+    const value = await plane.read((state, nowMs) => {
+      if (!scan) {
+        scan = new Scan(listing(state), { ...input, start });
+        sequence = plane.lastSequence;
+      }
+      if (!scan.goOn()) return undefined;
+      return { ...scan.page((item) => encode(state, item)), sequence, nowMs };
+    });
+    if (value) return { value };
+  }
 }
 
 const texts = new WeakMap<Agent, string>();
@@ -198,43 +245,63 @@ export async function listEntries(
   input: api.Input<"listEntries">,
 ): Promise<api.LogPage> {
   const { limit = wireLimits.pageDefault, type: types = [], about, query } = input;
-  const hasWords = wordsOf(query);
+  const hasWords = wordsOf(query, ({ text }: Printed) => text);
   const wants = ({ event }: Entry): boolean =>
     (types.length === 0 || types.some((type) => event.type.startsWith(type))) &&
     (about === undefined || mentions(event, about));
+  const encode = (entry: Entry): Printed | undefined => {
+    if (!wants(entry)) return undefined;
+    const row = encodeEntry(entry);
+    const printed = { row, text: JSON.stringify(row) };
+    return hasWords(printed) ? printed : undefined;
+  };
   const sequence = plane.durableSequence;
   const { oldestSequence } = plane;
   const rows: api.Entry[] = [];
-  let before = Math.min(input.before ?? sequence + 1, sequence + 1);
-  const stopAt = Math.max(oldestSequence, before - limits.entriesScannedMax);
-  while (before > stopAt && rows.length < limit) {
-    const from = Math.max(stopAt, before - limits.entriesReadMax);
-    const piece = await readPiece(plane, from, before, (entry) => {
-      if (!wants(entry)) return undefined;
-      const row = encodeEntry(entry);
-      return query === undefined || hasWords(JSON.stringify(row).toLowerCase()) ? row : undefined;
-    });
-    const newest = piece.toReversed().slice(0, limit - rows.length);
-    rows.push(...newest);
-    const isCut = newest.length < piece.length;
-    before = isCut ? (newest.at(-1)?.sequence ?? from) : from;
+  const newest = Math.min(input.before ?? sequence + 1, sequence + 1);
+  const stopAt = Math.max(oldestSequence, newest - limits.entriesScannedMax);
+  let before = newest;
+  let step: number = limits.entriesReadMax;
+  let bytesRead = 0;
+  let bytesShown = 0;
+  let isFull = false;
+  while (before > stopAt && !isFull && bytesRead < limits.entriesScannedBytesMax) {
+    const from = Math.max(stopAt, before - step);
+    const piece = await readPiece(plane, { from, before }, encode);
+    bytesRead += piece.bytes;
+    // Where entries are long, fewer are read than might be shown.
+    step = piece.bytes > limits.entriesReadBytes ? Math.ceil(step / 4) : limits.entriesReadMax;
+    before = from;
+    for (const { row, text } of piece.rows.toReversed()) {
+      bytesShown += text.length;
+      isFull = rows.length === limit || (bytesShown > limits.pageBytesMax && rows.length > 0);
+      if (isFull) {
+        before = row.sequence + 1;
+        break;
+      }
+      rows.push(row);
+    }
   }
   const next = before > oldestSequence ? { next: before } : {};
   return { rows, ...next, oldestSequence, sequence };
 }
 
+type Printed = { readonly row: api.Entry; readonly text: string };
+
 /** Rows of the entries from one sequence up to another. What is not shown is let go at once. */
 async function readPiece(
   plane: Plane,
-  from: number,
-  before: number,
-  encode: (entry: Entry) => api.Entry | undefined,
-): Promise<api.Entry[]> {
-  const rows: api.Entry[] = [];
+  { from, before }: { readonly from: number; readonly before: number },
+  encode: (entry: Entry) => Printed | undefined,
+): Promise<{ readonly rows: readonly Printed[]; readonly bytes: number }> {
+  const rows: Printed[] = [];
+  let bytes = 0;
   let after = from - 1;
   while (after < before - 1) {
+    await nextSlice();
     const entries = await plane.history(after, before - 1 - after);
     for (const entry of entries) {
+      bytes += entry.body.length;
       const row = encode(entry);
       if (row) rows.push(row);
     }
@@ -242,7 +309,7 @@ async function readPiece(
     if (!last) break;
     after = last.sequence;
   }
-  return rows;
+  return { rows, bytes };
 }
 
 /** Whether an event is about an agent, a task, a group or a policy. */
