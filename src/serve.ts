@@ -13,8 +13,16 @@ import {
 } from "./doors/http/index.ts";
 import { type Log, MemoryLog, SqliteLog } from "./log/index.ts";
 import { type Keep, keepTime, Plane, SteadyClock } from "./plane/index.ts";
-import { clearSocket, ListenError, type Place, printPlace, socketIn } from "./transport/index.ts";
-import { FindView } from "./views/index.ts";
+import {
+  clearSocket,
+  Embeddings,
+  type EmbeddingsOptions,
+  ListenError,
+  type Place,
+  printPlace,
+  socketIn,
+} from "./transport/index.ts";
+import { FindView, Model } from "./views/index.ts";
 
 export type ServeOptions = {
   readonly version: string;
@@ -33,6 +41,8 @@ export type ServeOptions = {
   readonly isAnyHostAllowed: boolean;
   /** What a caller must know to change something over HTTP. */
   readonly token: string;
+  /** A server of models that knows what texts mean better than the table that comes with us. */
+  readonly embedder?: EmbeddingsOptions;
   readonly warn: (message: string, cause?: unknown) => void;
   /** The log cannot be written, or we were wrong: the process must stop. */
   readonly onFault: (fault: unknown) => void;
@@ -60,6 +70,8 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
   const isNew = log.lastSequence === 0;
   const clock = new SteadyClock();
   const find = new FindView();
+  const model = options.embedder && openModel(options.embedder, { clock, find, warn });
+  if (model) opened.use(model);
   const metrics = new Metrics({ methods: methodPaths });
   const timeline = new Timeline();
   const credentials = new Credentials(options.token);
@@ -67,7 +79,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
     await Plane.open({
       log,
       clock,
-      views: [find],
+      views: model ? [find, model] : [find],
       onCommit: (commit) => {
         metrics.observeCommit(commit);
         timeline.observeCommit(commit);
@@ -91,7 +103,8 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
   const grpc = opened.use(
     await openGrpcDoor({
       plane,
-      find: (question) => find.search(question),
+      find: (question, asked) => find.search(question, asked).hits.map((hit) => hit.agentId),
+      ...(model ? { ask: (query: string) => model.ask(query) } : {}),
       about: { version: options.version, planeId: log.id, startedAtMs, isKept: log.isKept },
       places: options.grpc,
       ...(options.taskLimits ? { taskLimits: options.taskLimits } : {}),
@@ -116,11 +129,10 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
     timeline,
     credentials,
     find: async (question) => {
-      const ids = await plane.read(() => find.search(question));
-      const hits = ids.map((agentId) => ({ agentId, score: 0, matched: [] }));
-      return { hits, ranking: "table" };
+      const asked = model && (await model.ask(question.query));
+      return await plane.read(() => find.search(question, asked));
     },
-    ranking: () => ({ ranking: "table" }),
+    ranking: () => (model ? find.ranking(model.trouble) : { ranking: "table" }),
     isReady: () => !isClosing,
     hosts: options.isAnyHostAllowed ? "any" : options.http.flatMap(hostOf),
     onFault: (fault, path) => warn(`${path} failed`, fault),
@@ -151,6 +163,15 @@ function addressOf<Name extends string>(
 ): { readonly [Key in Name]?: string } {
   const place = places.find((place) => "host" in place);
   return place ? ({ [name]: printPlace(place) } as { [Key in Name]?: string }) : {};
+}
+
+/** Follows the agents from the moment the plane opens. */
+function openModel(
+  options: EmbeddingsOptions,
+  { clock, find, warn }: Pick<ServeOptions, "warn"> & { clock: SteadyClock; find: FindView },
+): Model {
+  const learn = find.learn.bind(find);
+  return new Model({ embedder: new Embeddings(options), clock, learn, warn });
 }
 
 /** As it stands in a URL. */

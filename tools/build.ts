@@ -18,6 +18,7 @@ await build({
   },
 });
 cpSync("src/doors/http/page", "dist/page", { recursive: true });
+cpSync("src/views/meaning/table.bin", "dist/table.bin");
 // Compiled code is kept between runs: the second start of a command is the one people feel.
 writeFileSync(
   "dist/tipstaff.js",

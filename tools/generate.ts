@@ -1,6 +1,7 @@
 /**
  * Makes `src/wire/gen/` from `proto/`: codecs by ts-proto, and the file descriptors that gRPC
- * reflection hands out. `--check` makes them in a scratch directory and fails on any difference.
+ * reflection hands out; and `src/views/meaning/gen/` from the kernel beside it. `--check` makes them in a
+ * scratch directory and fails on any difference.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -8,9 +9,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 
-const committed = "src/wire/gen";
+const wire = "src/wire/gen";
+const kernel = "src/views/meaning/gen";
 
 if (process.argv.includes("--check")) {
+  check(wire, generateWire);
+  check(kernel, generateKernel);
+} else {
+  generateWire(wire);
+  generateKernel(kernel);
+}
+
+function check(committed: string, generate: (out: string) => void): void {
   const scratch = mkdtempSync(join(tmpdir(), "tipstaff-gen-"));
   try {
     generate(scratch);
@@ -18,18 +28,38 @@ if (process.argv.includes("--check")) {
       (path) => read(join(scratch, path)) !== read(join(committed, path)),
     );
     if (stale.length > 0) {
-      console.error(`out of date: ${stale.join(", ")}; run npm run generate`);
+      console.error(`out of date in ${committed}: ${stale.join(", ")}; run npm run generate`);
       process.exitCode = 1;
     }
   } finally {
     rmSync(scratch, { recursive: true });
   }
-} else {
-  generate(committed);
 }
 
-function generate(out: string): void {
-  buf("generate", "--template", readFileSync("buf.gen.json", "utf8").replace(committed, out));
+function generateKernel(out: string): void {
+  const scratch = mkdtempSync(join(tmpdir(), "tipstaff-gen-"));
+  try {
+    const bytes = join(scratch, "kernel.wasm");
+    execFileSync("node_modules/.bin/wat2wasm", ["src/views/meaning/kernel.wat", "-o", bytes]);
+    writeFileSync(join(out, "kernel.ts"), kernelModule(readFileSync(bytes)));
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
+}
+
+function kernelModule(bytes: Buffer): string {
+  return [
+    "// Made by tools/generate.ts from ../kernel.wat. DO NOT EDIT.",
+    "",
+    "/** The kernel as WebAssembly, base64. */",
+    "export const kernelBytes: string =",
+    `  ${JSON.stringify(bytes.toString("base64"))};`,
+    "",
+  ].join("\n");
+}
+
+function generateWire(out: string): void {
+  buf("generate", "--template", readFileSync("buf.gen.json", "utf8").replace(wire, out));
   const image = buf("build", "--as-file-descriptor-set", "--exclude-source-info", "-o", "-");
   writeFileSync(join(out, "descriptors.ts"), descriptors(image));
 }

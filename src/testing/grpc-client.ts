@@ -593,7 +593,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
   const door = opened.use(
     await openGrpcDoor({
       plane,
-      find: options.find ?? ((question) => find.search(question)),
+      find: options.find ?? ((question) => find.search(question).hits.map((hit) => hit.agentId)),
       about: { version: "test", planeId: log.id, startedAtMs: 0, isKept: log.isKept },
       places: [{ host: "127.0.0.1", port: 0 }],
       onCall: (path) => calls.push(path),

@@ -48,14 +48,20 @@ class Following {
   }
 
   find(query: string, tools: readonly string[] = [], limit = 10): readonly string[] {
-    return this.view.search({ query, tools, limit });
+    return this.view.search({ query, tools, limit }).hits.map((hit) => hit.agentId);
+  }
+
+  /** Words of the query that any of the cards has. */
+  matched(query: string): readonly string[] {
+    const { hits } = this.view.search({ query, tools: [], limit: 1_000 });
+    return [...new Set(hits.flatMap((hit) => hit.matched))];
   }
 
   /** What a view says that has seen nothing but the state. */
   findAfresh(query: string, tools: readonly string[] = [], limit = 10): readonly string[] {
     const view = new FindView();
     view.reset(this.state);
-    return view.search({ query, tools, limit });
+    return view.search({ query, tools, limit }).hits.map((hit) => hit.agentId);
   }
 }
 
@@ -79,7 +85,7 @@ describe("ranking", () => {
     assert.deepEqual(plane.find("browse and fetch web pages content"), ["scraper", "poet"]);
   });
 
-  it("removes nobody: those that are nothing like the query fill the list, newest first", () => {
+  it("removes nobody: those that are less like the query fill the list, equals newest first", () => {
     const plane = new Following();
     for (const id of ["one", "two", "three"]) {
       plane.register(id, { description: "bakes bread" });
@@ -88,9 +94,45 @@ describe("ranking", () => {
     plane.register("match", { description: "sends mail" });
     plane.nowMs += 1;
     plane.register("newest", { description: "knits" });
-    assert.deepEqual(plane.find("mail"), ["match", "newest", "three", "two", "one"]);
-    assert.deepEqual(plane.find("mail", [], 3), ["match", "newest", "three"]);
-    assert.deepEqual(plane.find("xylophone"), ["newest", "match", "three", "two", "one"]);
+    const found = plane.find("mail");
+    assert.equal(found[0], "match");
+    assert.deepEqual(new Set(found), new Set(["match", "newest", "three", "two", "one"]));
+    const bakers = found.filter((id) => !["match", "newest"].includes(id));
+    assert.deepEqual(bakers, ["three", "two", "one"]);
+    assert.deepEqual(plane.find("mail", [], 3), found.slice(0, 3));
+  });
+
+  it("understands what is asked in other words", () => {
+    const plane = new Following();
+    plane.register("accounts", { description: "Reconciles invoices with bank statements" });
+    plane.register("doctor", { description: "Asks about symptoms and suggests a specialist" });
+    plane.register("driver", { description: "Plans routes for delivery trucks" });
+    plane.register("poet", { description: "Writes sonnets about autumn" });
+    assert.equal(plane.find("my head hurts, is it serious")[0], "doctor");
+    assert.equal(plane.find("did this client pay us")[0], "accounts");
+    assert.equal(plane.find("bring parcels to customers faster")[0], "driver");
+    assert.equal(plane.find("rhymes for a birthday card")[0], "poet");
+  });
+
+  it("says of each how good it is, and which words of the query it has, as they were asked", () => {
+    const plane = new Following();
+    plane.register("scraper", { description: "Browses web pages", tools: ["fetchPages"] });
+    plane.register("poet", { description: "Writes sonnets" });
+    const query = { query: "Browsing the Web for sonnets, fetchPages", tools: [], limit: 10 };
+    const { hits, ranking, reason } = plane.view.search(query);
+    assert.deepEqual(
+      hits.map(({ agentId: id, matched }) => [id, matched]),
+      [
+        ["scraper", ["Browsing", "Web", "fetchPages"]],
+        ["poet", ["sonnets"]],
+      ],
+    );
+    const [first, second] = hits;
+    assert(first && second && first.score > second.score);
+    assert.equal(ranking, "table");
+    assert.equal(reason, undefined);
+    const blank = plane.view.search({ query: " the ", tools: [], limit: 10 });
+    assert(blank.hits.every(({ score, matched }) => score === 0 && matched.length === 0));
   });
 
   it("reads name, description, tools, capabilities and metadata values", () => {
@@ -179,7 +221,7 @@ describe("the tool filter", () => {
     plane.register("case", { tools: ["Browser", "SQL"], description: "juggling" });
     plane.register("part", { tools: ["browser_v2", "sqlite"] });
     plane.register("twice", { tools: ["sql", "browser", "sql"], description: "coffee" });
-    assert.deepEqual(plane.find("juggling", ["browser", "sql"]), ["both", "twice"]);
+    assert.deepEqual(plane.find("juggling", ["browser", "sql"]).toSorted(), ["both", "twice"]);
     assert.deepEqual(plane.find("coffee", ["sql", "browser", "sql"]), ["twice", "both"]);
     assert.deepEqual(plane.find("", ["browser"]), ["both", "one", "twice"]);
     assert.deepEqual(plane.find("", ["SQL"]), ["case"]);
@@ -283,10 +325,11 @@ describe("limits", () => {
     plane.nowMs += 1;
     plane.register("newest");
     assert.equal(plane.find("w1")[0], "words");
-    assert.equal(plane.find(`w${limits.cardWordsMax}`)[0], "newest");
+    assert.deepEqual(plane.matched("w1"), ["w1"]);
+    assert.deepEqual(plane.matched(`w${limits.cardWordsMax}`), []);
     assert.equal(plane.find("falcon")[0], "words");
     assert.equal(plane.find("anvil")[0], "words");
-    assert.equal(plane.find("tailpiece")[0], "newest");
+    assert.deepEqual(plane.matched("tailpiece"), []);
     assert.equal(plane.find("x".repeat(limits.wordLengthMax + 1))[0], "letters");
   });
 
@@ -297,8 +340,10 @@ describe("limits", () => {
     plane.nowMs += 1;
     plane.register("newest");
     const many = Array.from({ length: 300_000 }, (_, index) => `q${index}`).join(" ");
-    assert.deepEqual(plane.find(many), ["first", "newest", "last"]);
-    assert.deepEqual(plane.find("q100 ".repeat(300_000)), ["last", "newest", "first"]);
+    assert.equal(plane.find(many)[0], "first");
+    assert.deepEqual(plane.matched(many), ["q0"]);
+    assert.equal(plane.find("q100 ".repeat(300_000))[0], "last");
+    assert.deepEqual(plane.matched("q100 ".repeat(300_000)), ["q100"]);
   });
 
   it("answers nothing when nothing is asked for", () => {

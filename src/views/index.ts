@@ -1,1 +1,2 @@
-export { type FindQuery, FindView } from "./find.ts";
+export { type FindHit, type FindQuery, FindView, type Found } from "./find.ts";
+export { type Asked, type Embedder, Model, type ModelOptions } from "./meaning/model.ts";

@@ -8,8 +8,12 @@ export const limits = {
   queryCharactersMax: 8_192,
   /** A longer word is known by its beginning. */
   wordLengthMax: 64,
-  /** How many occurrences one query looks at: 10 to 20 ms. The rarest words come first: they tell most. */
-  occurrencesReadMax: 2_000_000,
+  /** How many occurrences one query looks at: half a millisecond. The rarest words come first: they tell most. */
+  occurrencesReadMax: 100_000,
+  /** Of each part of a card, so much is read for its meaning. More words only blur it. */
+  meaningCharactersMax: 2_048,
+  /** The widest that models make. */
+  vectorWidthMax: 4_096,
   /** A document number has 24 bits. Far above the agents that the core admits. */
   documentsMax: 16_777_216,
   /** Occurrences of one word in one card that are told apart: they are counted in 8 bits. */
@@ -18,4 +22,20 @@ export const limits = {
   fewMax: 32,
   /** Numbers in one block of a sorted list: adding to a list moves at most so many. */
   blockLengthMax: 512,
+  /** A search waits so long for the model. Then the table answers, and the model is left alone for the pause. */
+  modelQueryMs: 300,
+  modelSlowPauseMs: 5_000,
+  /** Questions that may wait for the model at once. */
+  modelQuestionsMax: 64,
+  /** Cards that it is asked for at once, and how long that may take. */
+  modelBatchMax: 64,
+  modelBatchMs: 30_000,
+  /** Of one card: what small models read at all. */
+  modelCharactersMax: 2_048,
+  modelToolsMax: 64,
+  /** After a failure: doubled each time, up to the most. */
+  modelPauseMs: 1_000,
+  modelPauseMsMax: 60_000,
+  /** All vectors of a model together. Beyond that the table answers. */
+  modelBytesMax: 1_073_741_824,
 } as const;

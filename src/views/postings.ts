@@ -30,6 +30,16 @@ export class Postings {
     return filed instanceof SortedNumbers ? filed.has(value) : asFew(filed).includes(value);
   }
 
+  /** Whether one of the numbers is at least `low` and at most `high`. */
+  hasBetween(key: string, low: number, high: number): boolean {
+    const filed = this.#byKey.get(key);
+    if (!(filed instanceof SortedNumbers)) {
+      return asFew(filed).some((value) => low <= value && value <= high);
+    }
+    const next = filed.from(low);
+    return next !== undefined && next <= high;
+  }
+
   /** Ascending. */
   blocks(key: string): readonly Block[] {
     const filed = this.#byKey.get(key);

@@ -18,17 +18,13 @@ export class Scores {
     this.#values[document] = known + score;
   }
 
-  of(document: number): number {
-    return this.#values[document] ?? 0;
-  }
-
-  /** In the order in which they were first seen. */
-  get alike(): Uint32Array {
-    return this.#alike.subarray(0, this.#count);
+  /** By number. For loops that must be quick. */
+  get values(): Float64Array {
+    return this.#values;
   }
 
   clear(): void {
-    for (const document of this.alike) this.#values[document] = 0;
+    for (const document of this.#alike.subarray(0, this.#count)) this.#values[document] = 0;
     this.#count = 0;
   }
 }

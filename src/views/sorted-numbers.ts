@@ -36,6 +36,14 @@ export class SortedNumbers {
     return place !== undefined && holds(place, value);
   }
 
+  /** The value, or the next that comes after it. */
+  from(value: number): number | undefined {
+    const place = this.#place(value);
+    if (!place) return undefined;
+    const { index, block, position } = place;
+    return position < block.length ? block.values[position] : this.#blocks[index + 1]?.values[0];
+  }
+
   /** The value is not there yet. */
   add(value: number): void {
     const place = this.#placeWithRoom(value);

@@ -1,42 +1,53 @@
 /** The best few of many: a heap that holds no more than it is asked for, the worst of them on top. */
+export type Scored = { readonly item: number; readonly score: number };
+
 export class Top {
   readonly #size: number;
-  readonly #isBetter: (one: number, other: number) => boolean;
-  readonly #heap: number[] = [];
+  readonly #isFirst: (one: number, other: number) => boolean;
+  readonly #heap: Scored[] = [];
 
-  constructor(size: number, isBetter: (one: number, other: number) => boolean) {
+  /** Of equals, the one that `isFirst` is better. */
+  constructor(size: number, isFirst: (one: number, other: number) => boolean) {
     this.#size = size;
-    this.#isBetter = isBetter;
+    this.#isFirst = isFirst;
   }
 
-  get isFull(): boolean {
-    return this.#heap.length >= this.#size;
+  /** Nobody gets in with less. For loops that must be quick. */
+  get bar(): number {
+    if (this.#heap.length < this.#size) return Number.NEGATIVE_INFINITY;
+    return this.#heap[0]?.score ?? Number.POSITIVE_INFINITY;
   }
 
   /** Whether the item would get in. */
-  admits(item: number): boolean {
-    if (!this.isFull) return true;
+  admits(item: number, score: number): boolean {
+    if (this.#heap.length < this.#size) return true;
     const worst = this.#heap[0];
-    return worst !== undefined && this.#isBetter(item, worst);
+    return worst !== undefined && this.#isBetter({ item, score }, worst);
   }
 
-  offer(item: number): void {
-    if (!this.admits(item)) return;
-    if (this.isFull) {
-      this.#sink(item);
+  offer(item: number, score: number): void {
+    if (!this.admits(item, score)) return;
+    if (this.#heap.length >= this.#size) {
+      this.#sink({ item, score });
     } else {
-      this.#heap.push(item);
-      this.#rise(item);
+      this.#heap.push({ item, score });
+      this.#rise({ item, score });
     }
   }
 
   /** Best first. */
-  sorted(): number[] {
+  sorted(): Scored[] {
     return this.#heap.toSorted((one, other) => (this.#isBetter(one, other) ? -1 : 1));
   }
 
+  #isBetter(one: Scored, other: Scored): boolean {
+    return one.score === other.score
+      ? this.#isFirst(one.item, other.item)
+      : one.score > other.score;
+  }
+
   /** The item takes the place of the worst, and goes down to where it belongs. */
-  #sink(item: number): void {
+  #sink(item: Scored): void {
     const heap = this.#heap;
     let index = 0;
     for (;;) {
@@ -55,7 +66,7 @@ export class Top {
   }
 
   /** The item is last, and goes up to where it belongs. */
-  #rise(item: number): void {
+  #rise(item: Scored): void {
     const heap = this.#heap;
     let index = heap.length - 1;
     while (index > 0) {

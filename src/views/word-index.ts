@@ -11,11 +11,11 @@ import { Postings } from "./postings.ts";
 import type { Scores } from "./scores.ts";
 import { backwards } from "./sorted-numbers.ts";
 import { synonymsOf } from "./synonyms.ts";
-import { wordsOfCard, wordsOfQuery } from "./words.ts";
+import { wordsOfCard } from "./words.ts";
 
 /** How soon a word's repetition stops to matter, and how much the length of a document does. */
 const saturation = 1.2;
-const lengthMatters = 0.75;
+const lengthMatters = 0.25;
 /** What a synonym is worth beside the word that was asked for. */
 const synonymWorth = 0.3;
 
@@ -54,27 +54,38 @@ export class WordIndex {
     this.#totalLength -= words.length;
   }
 
-  /** Adds to the score of every document that shares a word with the query. */
-  score(query: string, scores: Scores): void {
+  /**
+   * Adds to the score of every document that shares a word with the query: what the words that it has are
+   * worth, of what all that were asked for are. A document of usual length that has them all gets 1. Each
+   * word comes with how much it says by itself.
+   */
+  score(asked: ReadonlyMap<string, number>, scores: Scores): void {
+    let whole = 0;
+    for (const [word, weight] of asked) whole += weight * this.#rarity(word);
+    if (whole === 0) return;
     let room: number = limits.occurrencesReadMax;
-    for (const wanted of this.#wanted(query)) {
-      room -= wanted.count;
+    for (const { word, worth, count } of this.#wanted(asked)) {
+      room -= count;
       if (room < 0) return;
-      this.#scoreWord(wanted, scores);
+      this.#scoreWord(word, worth / whole, scores);
     }
   }
 
+  has(document: number, word: string): boolean {
+    return this.#occurrences.hasBetween(word, document * 256, document * 256 + limits.frequencyMax);
+  }
+
   /** The words to look for, the rarest first. */
-  #wanted(query: string): Wanted[] {
-    const asked = wordsOfQuery(query);
+  #wanted(asked: ReadonlyMap<string, number>): Wanted[] {
     const worths = new Map<string, number>();
-    for (const word of asked) {
-      const worth = this.#rarity(word);
+    for (const [word, weight] of asked) {
+      if (weight === 0) continue;
+      const worth = weight * this.#rarity(word);
       worths.set(word, worth);
       for (const synonym of synonymsOf(word)) {
         if (asked.has(synonym)) continue;
         // However rare a synonym is, it does not outweigh what was asked for.
-        const less = synonymWorth * Math.min(worth, this.#rarity(synonym));
+        const less = synonymWorth * Math.min(worth, weight * this.#rarity(synonym));
         worths.set(synonym, Math.max(less, worths.get(synonym) ?? 0));
       }
     }
@@ -83,7 +94,7 @@ export class WordIndex {
       .sort((one, other) => one.count - other.count);
   }
 
-  #scoreWord({ word, worth }: Wanted, scores: Scores): void {
+  #scoreWord(word: string, worth: number, scores: Scores): void {
     const lengths = this.#lengths;
     const fixed = saturation * (1 - lengthMatters);
     const perWord = (saturation * lengthMatters * this.#documents) / this.#totalLength;

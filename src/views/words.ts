@@ -27,12 +27,22 @@ export function wordsOfCard(card: Card): string[] {
   return words;
 }
 
-/** Each once. */
-export function wordsOfQuery(query: string): ReadonlySet<string> {
-  const words: string[] = [];
-  const read = query.slice(0, limits.queryCharactersMax).normalize("NFKC");
-  for (const word of read.match(wordPattern) ?? []) addWord(words, word);
-  return new Set(new Set(words).values().take(limits.queryWordsMax));
+/** The words of a query as they were asked for, each with what it is compared by. */
+export type AskedWords = ReadonlyMap<string, readonly string[]>;
+
+export function askedWords(query: string): AskedWords {
+  const asked = new Map<string, readonly string[]>();
+  for (const spelled of spelledIn(query)) {
+    if (asked.size >= limits.queryWordsMax) break;
+    const words: string[] = [];
+    addWord(words, spelled);
+    if (words.length > 0) asked.set(spelled.slice(0, limits.wordLengthMax), words);
+  }
+  return asked;
+}
+
+function spelledIn(query: string): readonly string[] {
+  return query.slice(0, limits.queryCharactersMax).normalize("NFKC").match(wordPattern) ?? [];
 }
 
 /** What is long comes last, where it may be cut off: a description must not hide the tools. */

@@ -35,7 +35,8 @@ export const rooms: Readonly<Record<string, Room>> = {
     rooms: ["core", "log"],
     packages: ["node:assert/strict", "node:crypto", "node:timers/promises"],
   },
-  views: { rooms: ["core"], packages: ["node:assert/strict"] },
+  // The table of meanings is a file beside the code.
+  views: { rooms: ["core"], packages: ["node:assert/strict", "node:fs"] },
   wire: { rooms: [], packages: ["@bufbuild/protobuf*", "zod"] },
   transport: { rooms: [], packages: ["node:*"] },
   "doors/grpc": { rooms: upToTransport, packages: ["node:*"] },

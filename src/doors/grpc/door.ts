@@ -19,13 +19,14 @@ import type { TaskLimits } from "./decode.ts";
 import { type About, extensionMethods } from "./ext/methods.ts";
 import { healthMethods } from "./health.ts";
 import { limits } from "./limits.ts";
-import { type Find, methodsOf } from "./methods.ts";
+import { type AskModel, type Find, methodsOf } from "./methods.ts";
 import { reflectionMethods } from "./reflection.ts";
 import { GrpcServer } from "./server.ts";
 
 export type GrpcDoorOptions = {
   readonly plane: Plane;
   readonly find: Find;
+  readonly ask?: AskModel;
   readonly places: readonly Place[];
   readonly about: About;
   /** By default, and at most, 2,000,000 bytes each. */
@@ -62,7 +63,7 @@ function pathsOf(service: {
 
 /** Listens in all places, or rejects with a `ListenError`. Serves from the moment it resolves. */
 export async function openGrpcDoor(options: GrpcDoorOptions): Promise<GrpcDoor> {
-  const { plane, find, places, onCall, onFault } = options;
+  const { plane, find, ask, places, onCall, onFault } = options;
   const { taskBytesMax } = limits;
   const taskLimits = {
     inputBytesMax: taskBytesMax,
@@ -74,7 +75,7 @@ export async function openGrpcDoor(options: GrpcDoorOptions): Promise<GrpcDoor> 
   const counted = new Set([...methodPaths, ...extensionPaths]);
   return await GrpcServer.open({
     methods: [
-      ...methodsOf(plane, find, taskLimits),
+      ...methodsOf(plane, { find, ask, taskLimits }),
       ...extensionMethods(plane, options.about, taskLimits),
       ...healthMethods<Connection>(serviceNames),
       ...reflectionMethods<Connection>([...serviceNames, ...standard.map((one) => one.fullName)]),

@@ -5,4 +5,4 @@ export {
   methodPaths,
   openGrpcDoor,
 } from "./door.ts";
-export type { Find } from "./methods.ts";
+export type { AskModel, Find } from "./methods.ts";

@@ -10,6 +10,7 @@ import {
   type TaskId,
 } from "../../core/index.ts";
 import type { Outcome, Plane } from "../../plane/index.ts";
+import type { Asked, FindQuery } from "../../views/index.ts";
 import {
   ElectionServiceDefinition,
   EntitlementsServiceDefinition,
@@ -37,23 +38,27 @@ import { type Answer, type StreamEnd, serverStream, unary } from "./method.ts";
 import type { Method } from "./server.ts";
 import { watchElection, watchTopics } from "./watch.ts";
 
-/** Finds agents by what they say of themselves: ids, best first. */
-export type Find = (question: {
-  readonly query: string;
-  readonly tools: readonly string[];
-  readonly limit: number;
-}) => readonly AgentId[];
+/** Finds agents by what they say of themselves: ids, best first. Called within a read of the plane. */
+export type Find = (question: FindQuery, asked?: Asked) => readonly AgentId[];
+
+/** What a model makes of a query, if one was given. Asked before the read, which waits for nothing. */
+export type AskModel = (query: string) => Promise<Asked>;
 
 /** For methods that answer with a list. */
 const asList = { replyBytesMax: limits.listBytesMax } as const;
 
+export type MethodOptions = {
+  readonly find: Find;
+  readonly ask?: AskModel | undefined;
+  readonly taskLimits: decode.TaskLimits;
+};
+
 export function methodsOf(
   plane: Plane,
-  find: Find,
-  taskLimits: decode.TaskLimits,
+  { find, ask, taskLimits }: MethodOptions,
 ): readonly Method<Connection>[] {
   return [
-    ...registryMethods(plane, find),
+    ...registryMethods(plane, find, ask),
     ...leaseMethods(plane),
     ...electionMethods(plane),
     ...entitlementMethods(plane),
@@ -61,7 +66,7 @@ export function methodsOf(
   ];
 }
 
-function registryMethods(plane: Plane, find: Find): Method<Connection>[] {
+function registryMethods(plane: Plane, find: Find, ask?: AskModel): Method<Connection>[] {
   const { fullName, methods } = RegistryServiceDefinition;
   return [
     unary(fullName, methods.register, async (request, call: Call) => {
@@ -96,8 +101,11 @@ function registryMethods(plane: Plane, find: Find): Method<Connection>[] {
       async (request) => {
         const question = decode.decodeFind(request);
         if (question.refusal) return question;
+        // Nothing is awaited when there is no model: calls on one connection keep their order.
+        const asked = ask && (await ask(question.value.query));
         return plane.read((state) => {
-          const agents = find(question.value).flatMap((id) => state.registry.agents.get(id) ?? []);
+          const found = find(question.value, asked);
+          const agents = found.flatMap((id) => state.registry.agents.get(id) ?? []);
           const fitting = gather(agents, ({ card }) => decode.cardBytes(card));
           if (fitting.refusal) return fitting;
           return { value: { agents: fitting.value.map((agent) => agentInfo(state, agent)) } };
