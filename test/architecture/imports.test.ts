@@ -64,6 +64,10 @@ const offences: Readonly<Record<string, { readonly source: Source; readonly told
     source: { path: "log/x.ts", text: 'const home = process.env["HOME"];' },
     told: /asks process/,
   },
+  "the environment is read where it may not be there": {
+    source: { path: "client/x.ts", text: "const env = globalThis.process?.env;" },
+    told: /asks process/,
+  },
   "an index that lists no names": {
     source: { path: "core/index.ts", text: 'export * from "./x.ts";' },
     told: /export \*/,

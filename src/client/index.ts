@@ -1,0 +1,47 @@
+export type {
+  Activity,
+  ActivityState,
+  Agent as AgentInfo,
+  AgentDetail,
+  Answer,
+  Attention,
+  Card,
+  Counts,
+  Election,
+  Entry,
+  FindHit,
+  Found,
+  Input,
+  Lease as LeaseInfo,
+  Liveness,
+  LogPage,
+  OperationName,
+  Overview,
+  Page,
+  Policy,
+  PolicyCheck,
+  Retained,
+  Task as TaskInfo,
+  TaskState,
+  Timeline,
+  TokenCheck,
+  Who,
+} from "../wire/api/index.ts";
+export type { Agent, RegisterOptions, Report } from "./agent.ts";
+export type { CallOptions, Cancellable, Fetch } from "./calls.ts";
+export type { Candidacy, Leadership, LeadWork } from "./candidacy.ts";
+export type { ClaimedTask, ClaimOptions } from "./claim.ts";
+export type {
+  Client,
+  CreateTask,
+  Filter,
+  FindOptions,
+  Question,
+  TaskDetail,
+} from "./client.ts";
+export { type ConnectOptions, connect } from "./connect.ts";
+export type { Clock } from "./deadline.ts";
+export { type ClientErrorCode, TipstaffError, type TipstaffErrorCode } from "./errors.ts";
+export type { AcquireOptions, Lease } from "./lease.ts";
+export type { Payload, PayloadValue } from "./payload.ts";
+export type { Connection, Hello, Watch, WatchOptions } from "./watch.ts";
