@@ -1,10 +1,14 @@
-/** Bundles the command line into `dist/`: what ships, and what `bin/` runs while no source is newer. */
+/**
+ * Bundles the command line and what the package exports into `dist/`: what ships, and what `bin/` runs while
+ * no source is newer.
+ */
 import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
+import { writeDeclarations } from "./declarations.ts";
 
 rmSync("dist", { recursive: true, force: true });
 await build({
-  entryPoints: { main: "src/cli/main.ts" },
+  entryPoints: { main: "src/cli/main.ts", embedded: "src/embedded.ts" },
   outdir: "dist",
   bundle: true,
   platform: "node",
@@ -17,6 +21,17 @@ await build({
     js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
   },
 });
+await build({
+  entryPoints: { client: "src/client/index.ts" },
+  outdir: "dist",
+  bundle: true,
+  platform: "neutral",
+  format: "esm",
+  // What every browser of the last years understands; `using` is written out.
+  target: "es2022",
+  logLevel: "warning",
+});
+await writeDeclarations(["client/index.ts", "embedded.ts"], "dist/types");
 cpSync("src/doors/http/page", "dist/page", { recursive: true });
 cpSync("src/views/meaning/table.bin", "dist/table.bin");
 // Compiled code is kept between runs: the second start of a command is the one people feel.

@@ -69,7 +69,8 @@ export class Hold {
   }
 
   #leftMs(): number {
-    return this.#ttlMs - elapsedMs(this.#options.clock, this.#since);
+    const certainMs = this.#ttlMs * (1 - limits.marginShare) - limits.marginMs;
+    return certainMs - elapsedMs(this.#options.clock, this.#since);
   }
 
   /** One timer for both: when to renew, and when it is over. */

@@ -20,6 +20,9 @@ export const limits = {
   leaseTtlMs: 60_000,
   /** What is kept alive is renewed so often within its time: two attempts may fail. */
   renewalsPerTtl: 3,
+  /** Two clocks need not run equally fast, and the daemon counts whole milliseconds: held a little less long. */
+  marginShare: 0.001,
+  marginMs: 2,
   /** How often the clocks are looked at, so that a leap is seen soon. Also bounds how often one renews. */
   lookEveryMs: 1_000,
   lookEveryMsMin: 20,
