@@ -160,7 +160,7 @@ export class Agent implements AsyncDisposable {
 
   /** As `deregister`, but does not insist: who is silent is found out. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#left ??= this.#leave({ patienceMs: limits.closingMs });
+    this.#left ??= this.#leave({ patienceMs: this.isAlive ? limits.closingMs : 0 });
     await this.#left.catch(() => {});
   }
 

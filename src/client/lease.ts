@@ -141,7 +141,8 @@ export class Lease implements AsyncDisposable {
 
   /** As `release`, but does not insist: what cannot be released runs out. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#released ??= this.#release({ patienceMs: limits.closingMs });
+    // Of a lost one the daemon may know less than we; to tell it is worth one attempt.
+    this.#released ??= this.#release({ patienceMs: this.isHeld ? limits.closingMs : 0 });
     await this.#released.catch(() => {});
   }
 

@@ -47,6 +47,7 @@ export class Watch implements AsyncIterableIterator<Entry, undefined>, AsyncDisp
   #messages: readonly Message[] = [];
   #taken = 0;
   #failures = 0;
+  #isLive = false;
 
   constructor(calls: Calls, options: WatchOptions) {
     this.#calls = calls;
@@ -106,7 +107,11 @@ export class Watch implements AsyncIterableIterator<Entry, undefined>, AsyncDisp
   }
 
   async #refill(): Promise<void> {
-    this.#reader ??= await this.#connecting;
+    if (!this.#reader) {
+      this.#reader = await this.#connecting;
+      // What came along with the greeting is looked at first.
+      return;
+    }
     try {
       this.#messages = await this.#read(this.#reader);
       this.#taken = 0;
@@ -130,7 +135,7 @@ export class Watch implements AsyncIterableIterator<Entry, undefined>, AsyncDisp
     for (let cause = error; ; ) {
       this.#signal.throwIfAborted();
       if (!(cause instanceof TipstaffError) || !cause.retryable) throw cause;
-      this.#options.onConnection?.({ isLive: false, cause });
+      this.#tell({ isLive: false, cause });
       this.#failures += 1;
       await sleep(Math.max(pauseMs(this.#failures), cause.retryAfterMs ?? 0), this.#signal);
       try {
@@ -158,7 +163,7 @@ export class Watch implements AsyncIterableIterator<Entry, undefined>, AsyncDisp
     this.#greet(hello, first.id);
     this.#messages = rest;
     this.#taken = 0;
-    this.#options.onConnection?.({ isLive: true });
+    this.#tell({ isLive: true });
     return { reader, hello };
   }
 
@@ -181,6 +186,12 @@ export class Watch implements AsyncIterableIterator<Entry, undefined>, AsyncDisp
     }
     this.#planeId = planeId;
     this.#position ??= readSequence(id) ?? sequence;
+  }
+
+  #tell(connection: Connection): void {
+    if (this.#isLive === connection.isLive) return;
+    this.#isLive = connection.isLive;
+    this.#options.onConnection?.(connection);
   }
 
   #take(message: Message): Entry | undefined {
