@@ -5,7 +5,7 @@
  */
 import type { ActivityState, Agent as AgentInfo, Card } from "../wire/api/index.ts";
 import type { Calls, Cancellable } from "./calls.ts";
-import { newKey, readTtl } from "./calls.ts";
+import { newKey, readText, readTtl } from "./calls.ts";
 import { type Candidacy, campaign, type LeadWork, lead } from "./candidacy.ts";
 import { type ClaimedTask, type ClaimOptions, claimTask, claimTasks } from "./claim.ts";
 import { elapsedMs, later, type Moment, now } from "./deadline.ts";
@@ -48,15 +48,21 @@ export type AgentContext = {
   readonly withdraw: (key: string) => void;
 };
 
+export type AgentParts = {
+  readonly calls: Calls;
+  readonly news: News;
+  readonly onEnd: (agent: Agent) => void;
+};
+
 /** Asked again with the same key, the daemon answers about the same agent. */
 export async function register(
-  parts: { readonly calls: Calls; readonly news: News; readonly onEnd: (agent: Agent) => void },
+  parts: AgentParts,
   { ttlMs = limits.agentTtlMs, signal, ...card }: RegisterOptions,
 ): Promise<Agent> {
   const since = now(parts.calls.clock);
   const key = newKey();
   const info = await parts.calls.call("registerAgent", { card, ttlMs }, { signal, key });
-  return new Agent(parts, info, since);
+  return new Agent({ ...parts, name: card.name }, info, since);
 }
 
 export class Agent implements AsyncDisposable {
@@ -82,13 +88,9 @@ export class Agent implements AsyncDisposable {
   #callOff: () => void = () => {};
   #left: Promise<void> | undefined;
 
-  constructor(
-    parts: { readonly calls: Calls; readonly news: News; readonly onEnd: (agent: Agent) => void },
-    info: AgentInfo,
-    since: Moment,
-  ) {
-    this.id = info.id;
-    this.name = info.card.name;
+  constructor(parts: AgentParts & { readonly name: string }, info: AgentInfo, since: Moment) {
+    this.id = readText(info.id, "id of the agent");
+    this.name = parts.name;
     this.ttlMs = readTtl(info.ttlMs, "ttl of the agent");
     const { promise, resolve } = Promise.withResolvers<TipstaffError>();
     this.died = promise;

@@ -12,7 +12,7 @@ import {
 } from "../wire/api/index.ts";
 import type { Clock } from "./deadline.ts";
 import { TipstaffError } from "./errors.ts";
-import { MessageReader } from "./event-source.ts";
+import { type Message, MessageReader } from "./event-source.ts";
 import { limits } from "./limits.ts";
 import { retrying } from "./retry.ts";
 
@@ -32,6 +32,11 @@ export type CallOptions = Cancellable & {
   readonly patienceMs?: number | undefined;
   /** How long one attempt may take. */
   readonly attemptMs?: number | undefined;
+};
+
+export type OpenStream = {
+  readonly reader: MessageReader;
+  readonly messages: readonly Message[];
 };
 
 export type CallsOptions = {
@@ -83,8 +88,11 @@ export class Calls {
     return await retrying(() => this.#attempt(name, input, options), { clock, patienceMs, signal });
   }
 
-  /** Opens the stream of events once. It ends with the signal, or when the client closes. */
-  async openEvents(query: URLSearchParams, options: Cancellable): Promise<MessageReader> {
+  /**
+   * Opens the stream of events once, and resolves with what came first. It ends with the signal, or when the
+   * client closes.
+   */
+  async openEvents(query: URLSearchParams, options: Cancellable): Promise<OpenStream> {
     const attempt = this.#begin(options.signal, limits.attemptMs);
     const headers = { ...this.#options.headers, Accept: "text/event-stream" };
     try {
@@ -92,9 +100,12 @@ export class Calls {
       const kind = response.headers.get("Content-Type") ?? "";
       if (!response.ok) throw await this.#readError(response);
       if (!response.body || !kind.startsWith("text/event-stream")) throw this.#notOurs(response);
+      const reader = new MessageReader(response.body, attempt);
+      const messages = await reader.next();
+      if (!messages) throw this.#notOurs(response);
       // From here on silence is measured between events.
       attempt.stopTimer();
-      return new MessageReader(response.body, attempt);
+      return { reader, messages };
     } catch (error) {
       attempt.end();
       throw this.#explain(error, options.signal, attempt);
@@ -140,7 +151,7 @@ export class Calls {
 
   async #send(path: string, init: RequestInit, { signal }: Attempt): Promise<Response> {
     // A token is for this address: where it sends us on to, nobody has said.
-    const rest = { signal, redirect: "error", cache: "no-store" } as const;
+    const rest = { signal, redirect: "manual", cache: "no-store" } as const;
     return await this.#options.fetch(this.url + path, { ...init, ...rest });
   }
 
@@ -268,6 +279,11 @@ export function newKey(): string {
 /** A token or term, from the decimal text of the wire. */
 export function readCounter(text: unknown, what: string): bigint {
   if (typeof text === "string" && /^\d{1,20}$/.test(text)) return BigInt(text);
+  throw new TipstaffError("bad_answer", `the daemon sent no ${what}`);
+}
+
+export function readText(text: unknown, what: string): string {
+  if (typeof text === "string") return text;
   throw new TipstaffError("bad_answer", `the daemon sent no ${what}`);
 }
 

@@ -18,6 +18,7 @@ import type {
 } from "../wire/api/index.ts";
 import { type Agent, type RegisterOptions, register } from "./agent.ts";
 import { type CallOptions, type Calls, type Cancellable, newKey } from "./calls.ts";
+import { TipstaffError } from "./errors.ts";
 import { limits } from "./limits.ts";
 import { News } from "./news.ts";
 import { encodePayload, Payload, type PayloadValue } from "./payload.ts";
@@ -247,6 +248,7 @@ async function* rows<Row>(ask: (page: NextPage) => Promise<Page<Row>>): AsyncGen
   let page: NextPage | undefined = { limit: limits.pageRows };
   while (page) {
     const { rows, next }: Page<Row> = await ask(page);
+    if (!Array.isArray(rows)) throw new TipstaffError("bad_answer", "the daemon sent no rows");
     yield* rows;
     page = next === undefined ? undefined : { limit: limits.pageRows, after: next };
   }

@@ -150,8 +150,9 @@ export class Watch implements AsyncIterableIterator<Entry, undefined>, AsyncDisp
     const query = new URLSearchParams();
     for (const topic of this.#options.topics ?? []) query.append("topic", topic);
     if (this.#position !== undefined) query.set("after", String(this.#position));
-    const reader = await this.#calls.openEvents(query, { signal: this.#signal });
-    const [first, ...rest] = await this.#read(reader);
+    const opened = await this.#calls.openEvents(query, { signal: this.#signal });
+    const { reader } = opened;
+    const [first, ...rest] = opened.messages;
     const hello = first?.event === "hello" ? readHello(first) : undefined;
     if (!first || !hello) {
       reader.close();
@@ -160,7 +161,12 @@ export class Watch implements AsyncIterableIterator<Entry, undefined>, AsyncDisp
         `${this.#calls.url} sends events, but not as Tipstaff does`,
       );
     }
-    this.#greet(hello, first.id);
+    try {
+      this.#greet(hello, first.id);
+    } catch (error) {
+      reader.close();
+      throw error;
+    }
     this.#messages = rest;
     this.#taken = 0;
     this.#tell({ isLive: true });
