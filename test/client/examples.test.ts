@@ -1,0 +1,26 @@
+/** Every example checks itself; here they are run as a user would, against a daemon of their own. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { startDaemon } from "../../src/embedded.ts";
+
+const run = promisify(execFile);
+
+const examples: Readonly<Record<string, RegExp>> = {
+  "first-steps": /scraper holds invoice-42 with token \d+\nbest agent for a web page: scraper/,
+  "worker-queue": /9 pictures resized by three workers, 1 cancelled, 1 retried/,
+  leader: /term 2: planner-2 leads\neach planner planned once, in its own term/,
+};
+
+for (const [name, told] of Object.entries(examples)) {
+  test(`the example ${name} shows what it says`, async () => {
+    await using daemon = await startDaemon();
+    const { NODE_TEST_CONTEXT: _, ...outer } = process.env;
+    const env = { ...outer, TIPSTAFF_URL: daemon.url, TIPSTAFF_TOKEN: daemon.token };
+    const words = ["--conditions=@tipstaff/source", `examples/${name}/main.ts`];
+    const { stdout, stderr } = await run(process.execPath, words, { env, timeout: 30_000 });
+    assert.match(stdout, told);
+    assert.equal(stderr, "");
+  });
+}
