@@ -12,6 +12,8 @@ const benches: ReadonlyMap<string, () => Promise<Bench>> = new Map<string, () =>
   ["recovery", () => import("./recovery.ts")],
   ["cut", () => import("./cut.ts")],
   ["memory", () => import("./memory.ts")],
+  ["client-overhead", () => import("./client-overhead.ts")],
+  ["watch-resume", () => import("./watch-resume.ts")],
 ]);
 
 async function main(args: readonly string[]): Promise<void> {

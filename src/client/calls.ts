@@ -131,9 +131,11 @@ export class Calls {
     { signal, key, attemptMs = limits.attemptMs }: CallOptions,
   ): Promise<Answer<Name>> {
     const { method, path, body } = request(name, input);
-    const headers = new Headers(this.#options.headers);
-    if (body) headers.set("Content-Type", "application/json");
-    if (key !== undefined) headers.set("Idempotency-Key", key);
+    const headers = {
+      ...this.#options.headers,
+      ...(body ? { "Content-Type": "application/json" } : {}),
+      ...(key === undefined ? {} : { "Idempotency-Key": key }),
+    };
     const attempt = this.#begin(signal, attemptMs);
     try {
       const init = body ? { method, headers, body: JSON.stringify(body) } : { method, headers };
