@@ -3,7 +3,10 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 
-const snippets = [{ name: "one-holder", path: "examples/one-holder/main.py", language: "python" }];
+const snippets = [
+  { name: "first-steps", path: "examples/first-steps/main.ts", language: "ts" },
+  { name: "one-holder", path: "examples/one-holder/main.py", language: "python" },
+];
 
 const before = readFileSync("README.md", "utf8");
 let after = before;

@@ -208,7 +208,8 @@ export class Agent implements AsyncDisposable {
 
   #hasBeaten(since: Moment): void {
     if (this.#gone.signal.aborted) return;
-    this.#heardSince = since;
+    // Answers may overtake each other.
+    if (since.monotonicMs > this.#heardSince.monotonicMs) this.#heardSince = since;
     this.#beatAfterMs = this.ttlMs / limits.renewalsPerTtl;
     this.#failures = 0;
     for (const look of this.#lookers) look(true);

@@ -107,8 +107,10 @@ export class Calls {
       attempt.stopTimer();
       return { reader, messages };
     } catch (error) {
-      attempt.end();
-      throw this.#explain(error, options.signal, attempt);
+      const explained = this.#explain(error, options.signal, attempt);
+      // Whatever still comes is not wanted.
+      attempt.abort(explained);
+      throw explained;
     }
   }
 
@@ -269,7 +271,8 @@ function parseObject(text: string, notOurs: () => TipstaffError): object {
 }
 
 function readSeconds(text: string | null): number | undefined {
-  return text !== null && /^\d{1,5}$/.test(text) ? Number(text) * 1_000 : undefined;
+  if (text === null || !/^\d{1,5}$/.test(text)) return undefined;
+  return Math.min(Number(text) * 1_000, limits.retryAfterMsMax);
 }
 
 /** A key nobody else uses. `crypto.randomUUID` is not there on pages without TLS. */

@@ -72,7 +72,7 @@ function findToken(
 
 function isLoopback(url: string): boolean {
   const { hostname } = new URL(url);
-  return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
+  return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);
 }
 
 /** Where there is a page, its daemon is where it came from. */

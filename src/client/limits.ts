@@ -6,6 +6,8 @@ export const limits = {
   /** The first pause between two attempts, and the longest. */
   pauseMs: 50,
   pauseMsMax: 5_000,
+  /** Whoever asks for a longer pause is asked again sooner. */
+  retryAfterMsMax: 30_000,
   /** One long poll. Proxies cut what is silent for 30 or 60 s; the daemon keeps a place in line for 10 s after. */
   pollMs: 20_000,
   /** An answer. A task with the longest input and output is about 5.5 MB as base64. */
