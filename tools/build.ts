@@ -4,6 +4,7 @@
  */
 import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
+import { build as buildPage } from "vite";
 import { writeDeclarations } from "./declarations.ts";
 
 rmSync("dist", { recursive: true, force: true });
@@ -32,8 +33,8 @@ await build({
   logLevel: "warning",
 });
 await writeDeclarations(["client/index.ts", "embedded.ts"], "dist/types");
-cpSync("src/doors/http/page", "dist/page", { recursive: true });
 cpSync("src/views/meaning/table.bin", "dist/table.bin");
+await buildPage({ configFile: "web/vite.config.ts" });
 // Compiled code is kept between runs: the second start of a command is the one people feel.
 writeFileSync(
   "dist/tipstaff.js",

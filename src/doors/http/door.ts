@@ -101,10 +101,12 @@ function makeApp(parts: {
     return context.body(text, 200, { "Content-Type": metrics.contentType });
   });
 
-  app.get("/", (context) => {
-    context.header("Content-Security-Policy", page.contentSecurityPolicy);
-    return context.html(page.html);
-  });
+  for (const route of page.routes) {
+    app.get(route, (context) => {
+      const file = page.find(context.req.path);
+      return file ? context.body(file.body, file.status, file.headers) : context.notFound();
+    });
+  }
 
   addApi(app, { ...options, plane, closing });
 

@@ -1,0 +1,32 @@
+export const limits = {
+  /** Of one list, however many there are: what is far from the view is dropped and asked for again. */
+  rowsHeldMax: 2_000,
+  pageRows: 100,
+  /** A browser cannot scroll higher than some tens of millions of pixels. */
+  rowsScrollableMax: 400_000,
+
+  /** Entries of the log that the stream of events shows. */
+  recentEntriesMax: 300,
+  /** Further behind than this after a pause, and it is quicker to look at the state again. */
+  entriesBehindMax: 5_000,
+  /** How long entries are collected before they are shown: under load, a screen is enough. */
+  collectMs: 100,
+
+  /** Lists that events concern are asked for again at most so often. */
+  refreshEveryMs: 1_000,
+  /** What changes without an event, like the time of a heartbeat or who has fallen silent. */
+  pollEveryMs: 5_000,
+  overviewEveryMs: 10_000,
+  timelineEveryMs: 15_000,
+
+  retryMs: 500,
+  retryMsMax: 4_000,
+  answerMs: 15_000,
+
+  typingMs: 150,
+  namesMax: 5_000,
+  nameLookupsMax: 4,
+  /** Of a text from outside inside a sentence. */
+  textShownMax: 80,
+  noticeMs: 5_000,
+} as const;

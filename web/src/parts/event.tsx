@@ -1,0 +1,45 @@
+/** One event as a line: when, what kind, and what happened. */
+import type { JSX } from "preact";
+import type { Entry } from "../api.ts";
+import { nameOf } from "../names.ts";
+import { kindOf, type Part, sentenceOf } from "../words/sentence.ts";
+import { KindIcon } from "./icon.tsx";
+import { Said } from "./said.tsx";
+import { Ago } from "./time.tsx";
+
+export function EventLine({ entry }: { readonly entry: Entry }): JSX.Element {
+  return (
+    <li class="event">
+      <KindIcon kind={kindOf(entry)} />
+      <Sentence entry={entry} />
+      <Ago atMs={entry.atMs} form="for" />
+    </li>
+  );
+}
+
+export function Sentence({ entry }: { readonly entry: Entry }): JSX.Element {
+  return <span class="sentence">{sentenceOf(entry).map(draw)}</span>;
+}
+
+/** Reading aloud what a sentence says, for searching and for titles. */
+export function plainSentence(entry: Entry): string {
+  return sentenceOf(entry)
+    .map((part) => (typeof part === "string" ? part : textOf(part)))
+    .join("");
+}
+
+function draw(part: Part): JSX.Element | string {
+  if (typeof part === "string") return part;
+  const said = <Said text={textOf(part)} />;
+  return part.href === undefined ? (
+    said
+  ) : (
+    <a class="thing" href={part.href}>
+      {said}
+    </a>
+  );
+}
+
+function textOf(part: Exclude<Part, string>): string {
+  return "agentId" in part ? (part.name ?? nameOf(part.agentId)) : part.name;
+}

@@ -1,0 +1,56 @@
+/** Times that tick. */
+import { useComputed, useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { now } from "../clock.ts";
+import { clockTime, duration, exactTime } from "../words/time.ts";
+
+/** "12 s ago", or as `form` has it; pointing at it tells the exact time. */
+export function Ago({
+  atMs,
+  form = "ago",
+}: {
+  readonly atMs: number;
+  readonly form?: "ago" | "for";
+}): JSX.Element {
+  const at = useSignal(atMs);
+  at.value = atMs;
+  const text = useComputed(() => {
+    const since = duration(now.value - at.value);
+    return form === "ago" ? `${since} ago` : since;
+  });
+  return (
+    <time dateTime={new Date(atMs).toISOString()} title={exactTime(atMs, now.peek())}>
+      {text}
+    </time>
+  );
+}
+
+/** "4 min, since 14:02". */
+export function Since({ atMs }: { readonly atMs: number }): JSX.Element {
+  return (
+    <span class="since">
+      <Ago atMs={atMs} form="for" />
+      <span class="soft"> since {clockTime(atMs, now.peek())}</span>
+    </span>
+  );
+}
+
+/** How much of a time is left, as a bar that shrinks and in words. */
+export function TimeLeft({
+  expiresAtMs,
+  ttlMs,
+}: {
+  readonly expiresAtMs: number;
+  readonly ttlMs: number;
+}): JSX.Element {
+  const leftMs = Math.max(0, expiresAtMs - now.value);
+  const share = ttlMs > 0 ? Math.min(1, leftMs / ttlMs) : 0;
+  return (
+    <span class="time-left">
+      <span class="bar" aria-hidden="true">
+        <span class="fill" style={{ transform: `scaleX(${share.toFixed(3)})` }} />
+      </span>
+      <span class="figure">{duration(leftMs)} left</span>
+    </span>
+  );
+}

@@ -1,0 +1,32 @@
+/**
+ * Whether this page may act. A link that the command line printed carries a key in its fragment, good for
+ * one use: it is taken out of the address before anything else happens, and exchanged for a session.
+ */
+import { signal } from "@preact/signals";
+import { call, keepPageKey, reasonOf } from "./api.ts";
+import { notify } from "./notices.ts";
+
+export const mayWrite = signal(false);
+
+export async function openSession(): Promise<void> {
+  const key = new URLSearchParams(location.hash.slice(1)).get("key");
+  if (key !== null) {
+    history.replaceState(null, "", location.pathname + location.search);
+    try {
+      const { pageKey } = await call("openSession", { key });
+      keepPageKey(pageKey);
+    } catch (fault) {
+      notify(`The link could not be used. ${reasonOf(fault)}`);
+    }
+  }
+  await lookAtSession();
+}
+
+/** Asked again after a lost connection: the daemon may not be the same. */
+export async function lookAtSession(): Promise<void> {
+  try {
+    mayWrite.value = (await call("getSession", {})).mayWrite;
+  } catch {
+    // Not reachable: it stays as it was, and is asked again when it is.
+  }
+}

@@ -1,0 +1,279 @@
+/** Everyone who is here, or was. */
+import type { JSX } from "preact";
+import { type Agent, type AgentSort, call, type Liveness } from "../api.ts";
+import { ofTypes, useAnswer } from "../ask.ts";
+import { limits } from "../limits.ts";
+import { overview } from "../live.ts";
+import { learnAgent } from "../names.ts";
+import { Choices, SearchField, Select } from "../parts/field.tsx";
+import { Said } from "../parts/said.tsx";
+import { type Column, RowTable } from "../parts/table.tsx";
+import { Ago } from "../parts/time.tsx";
+import { agentAddress, groupAddress, leaseAddress, navigate, route, withQuery } from "../route.ts";
+import { type RowWindow, useRows } from "../rows.ts";
+import { count, number } from "../words/time.ts";
+import { AgentPanel } from "./agent-panel.tsx";
+
+const sorts: readonly (readonly [AgentSort, string])[] = [
+  ["attention", "what needs you first"],
+  ["newest", "newest first"],
+  ["oldest", "oldest first"],
+  ["name", "by name"],
+];
+const livenesses: readonly Liveness[] = ["alive", "unreachable", "dead"];
+
+export function AgentsView(): JSX.Element {
+  const { query, rest: openId } = route.value;
+  const words = query.get("query") ?? "";
+  const sort = sorts.find(([name]) => name === query.get("sort"))?.[0] ?? "attention";
+  const liveness = livenesses.find((one) => one === query.get("liveness"));
+  const tool = query.get("tool") ?? "";
+  const asked = {
+    sort,
+    ...(words === "" ? {} : { query: words }),
+    ...(liveness === undefined ? {} : { liveness: [liveness] }),
+    ...(tool === "" ? {} : { tool: [tool] }),
+  };
+  const rows = useRows<Agent>(JSON.stringify(asked), {
+    fetch: async (range, signal) => {
+      const page = await call("listAgents", { ...asked, ...range }, { signal });
+      page.rows.forEach(learnAgent);
+      return page;
+    },
+    keyOf: ({ id }) => id,
+    freshness: { concerns: ofTypes("agent.", "lease.", "leader."), everyMs: limits.pollEveryMs },
+  });
+  rows.revision.value;
+  const columns = useColumns();
+  const counts = overview.value?.counts.agents;
+  const all = counts && counts.alive + counts.unreachable + counts.dead;
+  const change = (changes: Readonly<Record<string, string>>): void =>
+    navigate(withQuery(changes), { isReplacing: true });
+  const isNarrowed = words !== "" || tool !== "" || liveness !== undefined;
+  return (
+    <main class="list-view">
+      <h1 class="unseen">Agents</h1>
+      <div class="list">
+        <div class="toolbar">
+          <SearchField
+            value={words}
+            label="Search names, tools, descriptions"
+            onSearch={(text) => change({ query: text })}
+          />
+          <Choices
+            label="Liveness"
+            chosen={liveness ?? "all"}
+            onChoose={(name) => change({ liveness: name === "all" ? "" : name })}
+            choices={[
+              { name: "all", title: "all", count: all },
+              ...livenesses.map((name) => ({ name, title: name, count: counts?.[name] })),
+            ]}
+          />
+          <ToolField rows={rows} tool={tool} onChange={(name) => change({ tool: name })} />
+          <Select
+            label="Sort"
+            options={sorts}
+            value={sort}
+            onChange={(name) => change({ sort: name === "attention" ? "" : name })}
+          />
+          <p class="found soft" role="status">
+            {rows.isLoaded && `${number(rows.total)} ${isNarrowed ? "found" : "in all"}`}
+            {rows.isBehind && " · changed; move the pointer away"}
+          </p>
+        </div>
+        <RowTable
+          label="Agents"
+          look="agents"
+          rows={rows}
+          columns={columns}
+          keyOf={({ id }) => id}
+          isOpen={({ id }) => id === openId}
+          isOver={({ liveness }) => liveness === "dead"}
+          empty={
+            isNarrowed ? (
+              <p>No agent matches. Search looks for each word in names, tools and descriptions.</p>
+            ) : (
+              <p>
+                No agents yet. Point an AgentKeeper SDK at{" "}
+                <code>{overview.value?.grpcAddress ?? "the gRPC address"}</code>, or run{" "}
+                <code>python3 examples/one-holder/main.py</code>.
+              </p>
+            )
+          }
+        />
+      </div>
+      {openId !== "" && <AgentPanel key={openId} id={openId} />}
+    </main>
+  );
+}
+
+const toolsOffered = 50;
+
+/** Offers the tools of the agents in view. */
+function ToolField({
+  rows,
+  tool,
+  onChange,
+}: {
+  readonly rows: RowWindow<Agent>;
+  readonly tool: string;
+  readonly onChange: (tool: string) => void;
+}): JSX.Element {
+  const offered = new Set<string>();
+  for (let index = 0; index < limits.pageRows && offered.size < toolsOffered; index += 1) {
+    for (const name of rows.row(index)?.card.tools ?? []) offered.add(name);
+  }
+  return (
+    <label class="tool-field">
+      <span>Tool</span>
+      <input
+        // Another tool by another way than this field, and it starts anew.
+        key={tool}
+        list="tools"
+        placeholder="any"
+        autocomplete="off"
+        spellcheck={false}
+        defaultValue={tool}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      />
+      <datalist id="tools">
+        {[...offered].slice(0, toolsOffered).map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </label>
+  );
+}
+
+function useColumns(): readonly Column<Agent>[] {
+  const { value: attention } = useAnswer("getAttention", {}, { everyMs: limits.pollEveryMs });
+  const silent = new Set(
+    attention?.items.filter(({ kind }) => kind === "agent_silent").map(({ id }) => id),
+  );
+  return [
+    {
+      title: "Agent",
+      look: "agent",
+      cell: (agent) => (
+        <>
+          <StateDot agent={agent} isSilent={silent.has(agent.id)} />
+          <a class="name" href={withQuery({}, agentAddress(agent.id))} data-row>
+            <Said text={agent.card.name || agent.id} lengthMax={120} />
+          </a>{" "}
+          <small class="soft">
+            <Said text={agent.card.version} lengthMax={12} />
+          </small>
+        </>
+      ),
+    },
+    {
+      title: "Doing",
+      look: "doing",
+      cell: (agent) => <Doing agent={agent} isSilent={silent.has(agent.id)} />,
+    },
+    {
+      title: "Holds",
+      look: "holds",
+      cell: ({ holds }) => holds && <Holds holds={holds} />,
+    },
+    {
+      title: "Tools",
+      look: "tools",
+      cell: ({ card }) => <Tools tools={card.tools} />,
+    },
+    {
+      title: "Known from",
+      look: "known",
+      cell: (agent) => (
+        <span class="soft">
+          registry · <Ago atMs={agent.diedAtMs ?? agent.lastHeartbeatAtMs} />
+        </span>
+      ),
+    },
+    {
+      title: "Since",
+      look: "age",
+      cell: (agent) => <Ago atMs={agent.registeredAtMs} form="for" />,
+    },
+  ];
+}
+
+/** The first lease and the first group; the others are counted. */
+function Holds({ holds }: { readonly holds: NonNullable<Agent["holds"]> }): JSX.Element {
+  const [lease] = holds.leases;
+  const [group] = holds.leads;
+  const more = [
+    ...(holds.leaseCount > 1 ? [`+${number(holds.leaseCount - 1)}`] : []),
+    ...(holds.claimCount > 0 ? [count(holds.claimCount, "task", "tasks")] : []),
+  ];
+  return (
+    <>
+      {lease !== undefined && (
+        <a href={leaseAddress(lease)}>
+          <Said text={lease} lengthMax={60} />
+        </a>
+      )}{" "}
+      <span class="soft">{more.join(" · ")}</span>
+      {group !== undefined && (
+        <>
+          {" "}
+          <span class="soft">leads</span>{" "}
+          <a href={groupAddress(group)}>
+            <Said text={group} lengthMax={40} />
+          </a>
+        </>
+      )}
+    </>
+  );
+}
+
+function Tools({ tools }: { readonly tools: readonly string[] }): JSX.Element {
+  return (
+    <span class="tool-list">
+      {tools.slice(0, 6).map((tool) => (
+        <a key={tool} class="chip" href={withQuery({ tool }, "/agents")}>
+          <Said text={tool} lengthMax={40} />
+        </a>
+      ))}
+      {tools.length > 6 && <span class="soft">+{tools.length - 6}</span>}
+    </span>
+  );
+}
+
+/** How it stands, in one word. */
+export function stateOf(agent: Agent, isSilent: boolean): string {
+  if (agent.liveness !== "alive") return agent.liveness;
+  if (agent.activity?.state === "waiting") return "waiting";
+  return isSilent ? "silent" : "alive";
+}
+
+type Standing = {
+  readonly agent: Agent;
+  readonly isSilent?: boolean;
+  /** Without colours that ask for a person: where that is said elsewhere. */
+  readonly isCalm?: boolean;
+};
+
+export function StateDot({ agent, isSilent = false, isCalm = false }: Standing): JSX.Element {
+  const state = isCalm ? agent.liveness : stateOf(agent, isSilent);
+  return <span class="dot" data-state={state} role="img" aria-label={state} title={state} />;
+}
+
+export function Doing({ agent, isSilent = false, isCalm = false }: Standing): JSX.Element {
+  const { activity, liveness } = agent;
+  const state = stateOf(agent, isSilent);
+  if (liveness !== "alive" || !activity) {
+    return <span class="soft">{liveness === "alive" ? "" : liveness}</span>;
+  }
+  return (
+    <>
+      <span class="activity" data-state={isCalm ? undefined : state}>
+        {state === "silent" ? `silent, was ${activity.state}` : activity.state}
+      </span>{" "}
+      <Said text={activity.note} lengthMax={200} />{" "}
+      <span class="soft">
+        <Ago atMs={activity.sinceMs} form="for" />
+      </span>
+    </>
+  );
+}

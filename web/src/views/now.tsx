@@ -1,0 +1,411 @@
+/** What needs a person, how much is going on, who holds what, and what is happening. */
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
+import type { Attention, Entry, Overview, Timeline } from "../api.ts";
+import { ofTypes, useAnswer } from "../ask.ts";
+import { limits } from "../limits.ts";
+import { overview, recent } from "../live.ts";
+import { Sparkline } from "../parts/chart.tsx";
+import { EventLine } from "../parts/event.tsx";
+import { Empty } from "../parts/field.tsx";
+import { Icon, type IconName } from "../parts/icon.tsx";
+import { AgentLink, Said } from "../parts/said.tsx";
+import { Since, TimeLeft } from "../parts/time.tsx";
+import { agentAddress, groupAddress, leaseAddress, taskAddress } from "../route.ts";
+import { isNews } from "../words/sentence.ts";
+import { count, figure, milliseconds, number } from "../words/time.ts";
+import { lastMinute, paceOf } from "../words/timeline.ts";
+import { Doing, StateDot } from "./agents.tsx";
+import { GettingStarted } from "./getting-started.tsx";
+
+export function NowView(): JSX.Element {
+  const seen = overview.value;
+  const { alive = 0, unreachable = 0, dead = 0 } = seen?.counts.agents ?? {};
+  const isUnused = seen !== undefined && alive + unreachable + dead === 0;
+  return (
+    <main class="now">
+      <h1 class="unseen">Now</h1>
+      <Needs />
+      <Totals />
+      <div class="now-columns">
+        <div class="now-column">
+          {isUnused ? (
+            <GettingStarted overview={seen} />
+          ) : (
+            <>
+              <Held />
+              <Leaders />
+              <AtWork />
+            </>
+          )}
+        </div>
+        <Happening />
+      </div>
+    </main>
+  );
+}
+
+/** Red is for what waits for an answer or is lost, amber for what may sort itself out. */
+const needs: Readonly<
+  Record<
+    Attention["kind"],
+    { readonly icon: IconName; readonly tone: "red" | "amber"; readonly word: string }
+  >
+> = {
+  agent_waiting: { icon: "question", tone: "red", word: "waits for you" },
+  agent_silent: { icon: "silent", tone: "amber", word: "silent" },
+  agent_unreachable: { icon: "lost", tone: "amber", word: "unreachable" },
+  task_dead: { icon: "task", tone: "red", word: "given up" },
+  task_stuck: { icon: "task", tone: "amber", word: "stuck" },
+  group_leaderless: { icon: "leader", tone: "amber", word: "no leader" },
+};
+
+const needsShown = 5;
+
+function Needs(): JSX.Element | null {
+  const isWhole = useSignal(false);
+  const { value } = useAnswer(
+    "getAttention",
+    {},
+    { concerns: isNews, everyMs: limits.pollEveryMs },
+  );
+  if (!value) return <section class="needs calm" aria-label="Needs you" />;
+  const { items, total } = value;
+  if (total === 0) {
+    return (
+      <section class="needs calm" aria-label="Needs you">
+        <p>Nothing needs you.</p>
+      </section>
+    );
+  }
+  const shown = isWhole.value ? items : items.slice(0, needsShown);
+  const tone = items.some(({ kind }) => needs[kind].tone === "red") ? "red" : "amber";
+  return (
+    <section class="needs" data-tone={tone} aria-labelledby="needs-title">
+      <h2 id="needs-title">
+        Needs you <span class="count">{number(total)}</span>
+      </h2>
+      <ul>
+        {shown.map((item) => (
+          <Need key={`${item.kind} ${item.id}`} item={item} />
+        ))}
+      </ul>
+      {total > shown.length && !isWhole.value && (
+        <button
+          type="button"
+          class="more needs-more"
+          onClick={() => {
+            isWhole.value = true;
+          }}
+        >
+          {number(total - shown.length)} more
+        </button>
+      )}
+      {isWhole.value && total > items.length && (
+        <p class="soft">and {count(total - items.length, "other", "others")}</p>
+      )}
+    </section>
+  );
+}
+
+function Need({ item }: { readonly item: Attention }): JSX.Element {
+  const { icon, tone, word } = needs[item.kind];
+  return (
+    <li class="need" data-tone={tone} data-kind={item.kind}>
+      <Icon name={icon} />
+      <span class="word">{word}</span>
+      <a class="name" href={addressOf(item)} data-row>
+        <Said text={item.name} />
+      </a>
+      <span class="text">
+        <Said text={item.text} lengthMax={300} />
+      </span>
+      <Since atMs={item.sinceMs} />
+    </li>
+  );
+}
+
+function addressOf({ kind, id }: Attention): string {
+  switch (kind) {
+    case "agent_waiting":
+    case "agent_silent":
+    case "agent_unreachable":
+      return agentAddress(id);
+    case "task_dead":
+    case "task_stuck":
+      return taskAddress(id);
+    case "group_leaderless":
+      return groupAddress(id);
+  }
+}
+
+function Totals(): JSX.Element {
+  const { value: timeline } = useAnswer("getTimeline", {}, { everyMs: limits.timelineEveryMs });
+  const seen = overview.value;
+  return (
+    <section class="totals" aria-label="Totals">
+      <Counts overview={seen} />
+      {timeline && <Paces timeline={timeline} />}
+    </section>
+  );
+}
+
+function Counts({ overview }: { readonly overview: Overview | undefined }): JSX.Element {
+  const agents = overview?.counts.agents;
+  const tasks = overview?.counts.tasks;
+  return (
+    <>
+      <a class="tile" href="/agents">
+        <b>{agents ? number(agents.alive) : "–"}</b> agents alive
+        <small>
+          {agents && `${number(agents.unreachable)} unreachable · ${number(agents.dead)} dead`}
+        </small>
+      </a>
+      <a class="tile" href="/coordination">
+        <b>{overview ? number(overview.counts.leases) : "–"}</b> leases held
+        <small>{overview && count(overview.counts.elections, "group", "groups")}</small>
+      </a>
+      <a class="tile" href="/tasks">
+        <b>{tasks ? number(tasks.pending + tasks.claimed + tasks.delayed) : "–"}</b> tasks open
+        <small>
+          {tasks && `${number(tasks.claimed)} claimed · ${number(tasks.pending)} pending`}
+        </small>
+      </a>
+    </>
+  );
+}
+
+function Paces({ timeline }: { readonly timeline: Timeline }): JSX.Element {
+  const { stepMs } = timeline;
+  const { eventsPerMinute, callsPerMinute, p50Ms, p99Ms } = paceOf(timeline);
+  const p50 = p50Ms.findLast((value) => value !== null);
+  const p99 = p99Ms.findLast((value) => value !== null);
+  return (
+    <>
+      <a class="tile" href="/pace">
+        <b>{figure(Math.round(lastMinute({ stepMs, events: timeline.events })))}</b> events a minute
+        <Sparkline values={eventsPerMinute} />
+      </a>
+      <a class="tile" href="/pace">
+        <b>{figure(Math.round(lastMinute({ stepMs, events: timeline.calls })))}</b> calls a minute
+        <Sparkline values={callsPerMinute} />
+      </a>
+      <a class="tile" href="/pace">
+        <b>{p99 === undefined ? "–" : milliseconds(p99)}</b>{" "}
+        {p50 === undefined ? "p99 of calls" : `p99, half in ${milliseconds(p50)}`}
+        <Sparkline values={p99Ms} />
+      </a>
+    </>
+  );
+}
+
+const heldShown = 50;
+
+function Held(): JSX.Element {
+  const { value } = useAnswer(
+    "listLeases",
+    { sort: "oldest", limit: heldShown },
+    { concerns: ofTypes("lease.", "agent.died") },
+  );
+  return (
+    <section class="card held" aria-labelledby="held-title">
+      <h2 id="held-title">
+        Held now <a href="/coordination">{value ? number(value.total) : ""}</a>
+      </h2>
+      {value?.total === 0 && (
+        <Empty>
+          Nothing is held. An agent takes a lease so that no other works on the same task.
+        </Empty>
+      )}
+      {value && value.total > 0 && (
+        <div class="card-scroll">
+          <table class="small">
+            <thead>
+              <tr>
+                <th scope="col">Task</th>
+                <th scope="col">Held by</th>
+                <th scope="col">For</th>
+                <th scope="col" class="left">
+                  Time left
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {value.rows.map((lease) => (
+                <tr key={lease.taskId}>
+                  <td>
+                    <a class="name" href={leaseAddress(lease.taskId)} data-row>
+                      <Said text={lease.taskId} />
+                    </a>
+                  </td>
+                  <td>
+                    <AgentLink id={lease.holder} name={lease.holderName} />
+                  </td>
+                  <td>
+                    <Since atMs={lease.acquiredAtMs} />
+                  </td>
+                  <td class="left">
+                    <TimeLeft expiresAtMs={lease.expiresAtMs} ttlMs={lease.ttlMs} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Leaders(): JSX.Element | null {
+  const { value } = useAnswer(
+    "listElections",
+    { limit: 20 },
+    { concerns: ofTypes("leader.", "election.") },
+  );
+  if (!value || value.total === 0) return null;
+  return (
+    <section class="card leaders" aria-labelledby="leaders-title">
+      <h2 id="leaders-title">
+        Leaders <a href="/coordination/elections">{number(value.total)}</a>
+      </h2>
+      <div class="card-scroll">
+        <table class="small">
+          <thead>
+            <tr>
+              <th scope="col">Group</th>
+              <th scope="col">Led by</th>
+              <th scope="col">For</th>
+              <th scope="col" class="left">
+                Term
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {value.rows.map(({ group, leader, leaderName, term, changedAtMs, candidateCount }) => (
+              <tr key={group}>
+                <td>
+                  <a class="name" href={groupAddress(group)} data-row>
+                    <Said text={group} />
+                  </a>
+                </td>
+                <td>
+                  {leader === undefined ? (
+                    <span class="soft">nobody</span>
+                  ) : (
+                    <AgentLink id={leader} name={leaderName} />
+                  )}
+                </td>
+                <td>
+                  <Since atMs={changedAtMs} />
+                </td>
+                <td class="left">
+                  {term} <span class="soft">· {count(candidateCount, "stands", "stand")}</span>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function AtWork(): JSX.Element {
+  const { value } = useAnswer(
+    "listAgents",
+    { liveness: ["alive"], limit: 50 },
+    { concerns: ofTypes("agent."), everyMs: limits.pollEveryMs },
+  );
+  return (
+    <section class="card at-work" aria-labelledby="at-work-title">
+      <h2 id="at-work-title">
+        Agents <a href="/agents">{value ? number(value.total) : ""}</a>
+      </h2>
+      <div class="card-scroll">
+        <table class="small">
+          <thead class="unseen">
+            <tr>
+              <th scope="col">Agent</th>
+              <th scope="col">Doing</th>
+            </tr>
+          </thead>
+          <tbody>
+            {value?.rows.map((agent) => (
+              <tr key={agent.id}>
+                <td>
+                  <StateDot agent={agent} isCalm={true} />
+                  <a class="name" href={agentAddress(agent.id)} data-row>
+                    <Said text={agent.card.name || agent.id} />
+                  </a>
+                </td>
+                <td class="doing">
+                  <Doing agent={agent} isCalm={true} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+/** The stream stands still while someone reads further down, or points at it. */
+function Happening(): JSX.Element {
+  const list = useRef<HTMLOListElement>(null);
+  const heldAt = useSignal<number | undefined>(undefined);
+  const isPointedAt = useRef(false);
+  const entries = recent.value;
+  const newest = entries[0]?.sequence ?? 0;
+  const look = (): void => {
+    const isHeld = isPointedAt.current || (list.current?.scrollTop ?? 0) > 8;
+    if (!isHeld) heldAt.value = undefined;
+    else heldAt.value ??= newest;
+  };
+  const upTo = heldAt.value ?? newest;
+  const shown = entries.filter((entry: Entry) => entry.sequence <= upTo);
+  const waiting = entries.length - shown.length;
+  return (
+    <section
+      class="card happening"
+      aria-labelledby="happening-title"
+      onPointerEnter={() => {
+        isPointedAt.current = true;
+        look();
+      }}
+      onPointerLeave={() => {
+        isPointedAt.current = false;
+        look();
+      }}
+    >
+      <h2 id="happening-title">
+        Happening
+        <small class="soft">
+          renewals and the past are in <a href="/log">the log</a>
+        </small>
+        {waiting > 0 && (
+          <button
+            type="button"
+            class="more"
+            onClick={() => {
+              heldAt.value = newest;
+              list.current?.scrollTo({ top: 0 });
+            }}
+          >
+            {waiting} new
+          </button>
+        )}
+      </h2>
+      {entries.length === 0 && (
+        <Empty>Nothing has happened yet. What agents do appears here.</Empty>
+      )}
+      <ol ref={list} onScroll={look}>
+        {shown.map((entry) => (
+          <EventLine key={entry.sequence} entry={entry} />
+        ))}
+      </ol>
+    </section>
+  );
+}

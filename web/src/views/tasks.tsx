@@ -1,0 +1,149 @@
+/** Work that waits, is worked on, or has ended. */
+import type { JSX } from "preact";
+import { call, type Task, type TaskSort, type TaskState } from "../api.ts";
+import { ofTypes } from "../ask.ts";
+import { overview } from "../live.ts";
+import { Choices, SearchField, Select } from "../parts/field.tsx";
+import { AgentLink, Said } from "../parts/said.tsx";
+import { type Column, RowTable } from "../parts/table.tsx";
+import { Ago } from "../parts/time.tsx";
+import { navigate, route, taskAddress, withQuery } from "../route.ts";
+import { useRows } from "../rows.ts";
+import { number } from "../words/time.ts";
+import { TaskPanel } from "./task-panel.tsx";
+
+const sorts: readonly (readonly [TaskSort, string])[] = [
+  ["attention", "what needs you first"],
+  ["newest", "newest first"],
+  ["oldest", "oldest first"],
+];
+const states: readonly TaskState[] = [
+  "pending",
+  "claimed",
+  "delayed",
+  "dead",
+  "completed",
+  "cancelled",
+];
+
+export function TasksView(): JSX.Element {
+  const { query, rest: openId } = route.value;
+  const words = query.get("query") ?? "";
+  const sort = sorts.find(([name]) => name === query.get("sort"))?.[0] ?? "attention";
+  const state = states.find((one) => one === query.get("state"));
+  const asked = {
+    sort,
+    ...(words === "" ? {} : { query: words }),
+    ...(state === undefined ? {} : { state: [state] }),
+  };
+  const rows = useRows<Task>(JSON.stringify(asked), {
+    fetch: (range, signal) => call("listTasks", { ...asked, ...range }, { signal }),
+    keyOf: ({ id }) => id,
+    freshness: { concerns: ofTypes("task.", "agent.died") },
+  });
+  rows.revision.value;
+  const counts = overview.value?.counts.tasks;
+  const change = (changes: Readonly<Record<string, string>>): void =>
+    navigate(withQuery(changes), { isReplacing: true });
+  const isNarrowed = words !== "" || state !== undefined;
+  return (
+    <main class="list-view">
+      <h1 class="unseen">Tasks</h1>
+      <div class="list">
+        <div class="toolbar">
+          <SearchField
+            value={words}
+            label="Search tasks"
+            onSearch={(text) => change({ query: text })}
+          />
+          <Choices
+            label="State"
+            chosen={state ?? "all"}
+            onChoose={(name) => change({ state: name === "all" ? "" : name })}
+            choices={[
+              { name: "all", title: "all" },
+              ...states.map((name) => ({ name, title: name, count: counts?.[name] })),
+            ]}
+          />
+          <Select
+            label="Sort"
+            options={sorts}
+            value={sort}
+            onChange={(name) => change({ sort: name === "attention" ? "" : name })}
+          />
+          <p class="found soft" role="status">
+            {rows.isLoaded && `${number(rows.total)} ${isNarrowed ? "found" : "in all"}`}
+            {rows.isBehind && " · changed; move the pointer away"}
+          </p>
+        </div>
+        <RowTable
+          label="Tasks"
+          look="tasks"
+          rows={rows}
+          columns={columns}
+          keyOf={({ id }) => id}
+          isOpen={({ id }) => id === openId}
+          isOver={({ state }) => state === "completed" || state === "cancelled"}
+          empty={
+            isNarrowed ? (
+              <p>No task matches.</p>
+            ) : (
+              <p>
+                No tasks. Create one through any door, and the first agent that has its tools can
+                claim it.
+              </p>
+            )
+          }
+        />
+      </div>
+      {openId !== "" && <TaskPanel key={openId} id={openId} />}
+    </main>
+  );
+}
+
+const columns: readonly Column<Task>[] = [
+  {
+    title: "Task",
+    look: "task",
+    cell: (task) => (
+      <>
+        <span class="dot" data-state={task.state} />
+        <a class="name" href={withQuery({}, taskAddress(task.id))} data-row>
+          <Said text={task.type || task.id} lengthMax={120} />
+        </a>
+      </>
+    ),
+  },
+  { title: "State", look: "state", cell: ({ state }) => <TaskStateWord state={state} /> },
+  {
+    title: "By",
+    look: "by",
+    cell: ({ claimant, claimantName }) =>
+      claimant === undefined ? null : <AgentLink id={claimant} name={claimantName} />,
+  },
+  {
+    title: "Last failure",
+    look: "failure",
+    cell: ({ failureReason }) => <Said text={failureReason} lengthMax={200} />,
+  },
+  { title: "Priority", look: "priority", cell: ({ priority }) => (priority === 0 ? "" : priority) },
+  { title: "Claimed", look: "deliveries", cell: (task) => deliveriesOf(task) },
+  {
+    title: "Age",
+    look: "age",
+    cell: ({ createdAtMs }) => <Ago atMs={createdAtMs} form="for" />,
+  },
+];
+
+export function TaskStateWord({ state }: { readonly state: TaskState }): JSX.Element {
+  return (
+    <span class="activity" data-state={state}>
+      {state}
+    </span>
+  );
+}
+
+export function deliveriesOf({ deliveries, deliveriesMax }: Task): string {
+  if (deliveries === 0 && deliveriesMax === 0) return "";
+  return deliveriesMax > 0 ? `${deliveries} of ${deliveriesMax} ×` : `${deliveries} ×`;
+}
