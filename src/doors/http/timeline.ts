@@ -8,17 +8,14 @@ const classes = 64;
 
 class Step {
   events = 0;
-  readonly calls = new Latencies();
+  calls = 0;
+  readonly answers = new Latencies();
   readonly commits = new Latencies();
 }
 
 class Latencies {
   readonly #counts = new Uint32Array(classes);
   #count = 0;
-
-  get count(): number {
-    return this.#count;
-  }
 
   add(ms: number): void {
     const at = Math.round(Math.log2(Math.max(ms, 1e-9)) * 2) + 10;
@@ -42,14 +39,19 @@ export class Timeline {
   readonly #ring = new Map<number, Step>();
   readonly #nowMs: () => number;
   #first: number;
+  #last: number;
 
   constructor(nowMs: () => number = Date.now) {
     this.#nowMs = nowMs;
     this.#first = Math.floor(nowMs() / stepMs);
+    this.#last = this.#first;
   }
 
-  observeCall(ms: number): void {
-    this.#step().calls.add(ms);
+  /** `ms` is how long the answer took; absent if the caller wanted to wait. */
+  observeCall(ms?: number): void {
+    const step = this.#step();
+    step.calls += 1;
+    if (ms !== undefined) step.answers.add(ms);
   }
 
   observeCommit({ entries, ms }: { readonly entries: number; readonly ms: number }): void {
@@ -59,34 +61,36 @@ export class Timeline {
   }
 
   print(): TimelineAnswer {
-    const last = Math.floor(this.#nowMs() / stepMs);
-    this.#forget(last);
-    const shown = Array.from({ length: last - this.#first + 1 }, (_, index) =>
+    this.#moveOn();
+    const shown = Array.from({ length: this.#last - this.#first + 1 }, (_, index) =>
       this.#ring.get(this.#first + index),
     );
     return {
       stepMs,
       startAtMs: this.#first * stepMs,
       events: shown.map((step) => step?.events ?? 0),
-      calls: shown.map((step) => step?.calls.count ?? 0),
-      p50Ms: shown.map((step) => step?.calls.quantile(0.5) ?? null),
-      p99Ms: shown.map((step) => step?.calls.quantile(0.99) ?? null),
+      calls: shown.map((step) => step?.calls ?? 0),
+      p50Ms: shown.map((step) => step?.answers.quantile(0.5) ?? null),
+      p99Ms: shown.map((step) => step?.answers.quantile(0.99) ?? null),
       commitP99Ms: shown.map((step) => step?.commits.quantile(0.99) ?? null),
     };
   }
 
   #step(): Step {
-    const number = Math.floor(this.#nowMs() / stepMs);
-    const known = this.#ring.get(number);
+    this.#moveOn();
+    const known = this.#ring.get(this.#last);
     if (known) return known;
-    this.#forget(number);
     const step = new Step();
-    this.#ring.set(number, step);
+    this.#ring.set(this.#last, step);
     return step;
   }
 
-  #forget(last: number): void {
-    this.#first = Math.max(this.#first, last - steps + 1);
+  /** A clock may be set back; the timeline does not go with it. */
+  #moveOn(): void {
+    const now = Math.floor(this.#nowMs() / stepMs);
+    if (now <= this.#last) return;
+    this.#last = now;
+    this.#first = Math.max(this.#first, now - steps + 1);
     for (const number of this.#ring.keys()) if (number < this.#first) this.#ring.delete(number);
   }
 }

@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openTestDoor, type TestDoor } from "../../testing/http-door.ts";
+import type { Agent, Attention } from "../../wire/api/index.ts";
+import { limits } from "./limits.ts";
+
+test("where all is well nothing needs a person", async () => {
+  await using to = await openTestDoor();
+  const { id: agentId } = await register(to, "worker");
+  for (const state of ["thinking", "reading", "writing", "idle"] as const) {
+    await to.done("heartbeat", { agentId, activity: { state } });
+    assert.deepEqual(await attention(to), []);
+  }
+  await to.done("createTask", { type: "index", requiredTools: ["browser"] });
+  await to.done("campaign", { group: "g", agentId });
+  assert.deepEqual(await attention(to), []);
+});
+
+test("an agent that waits for a person says for what and since when", async () => {
+  await using to = await openTestDoor();
+  const { id } = await register(to, "claude");
+  const sinceMs = to.clock.nowMs();
+  const asks = { state: "waiting", note: "delete 3 files?" } as const;
+  await to.done("heartbeat", { agentId: id, activity: asks });
+  await to.clock.pass(2_000, 1_000);
+  const item = { kind: "agent_waiting", id, name: "claude", sinceMs } as const;
+  assert.deepEqual(await attention(to), [{ ...item, text: "waits: delete 3 files?" }]);
+  await to.done("heartbeat", { agentId: id, activity: { state: "waiting", note: "" } });
+  assert.deepEqual(await attention(to), [{ ...item, text: "waits for a person" }]);
+  await to.done("deregisterAgent", { agentId: id });
+  assert.deepEqual(await attention(to), [], "the dead wait for nobody");
+});
+
+test("an agent that says it works, and nothing more for five minutes, is silent", async () => {
+  await using to = await openTestDoor();
+  const { id: agentId } = await register(to, "scraper");
+  const sinceMs = to.clock.nowMs();
+  await to.done("heartbeat", { agentId, activity: { state: "writing", note: "main.tf" } });
+  await passWithHeartbeats(to, agentId, limits.silentMs);
+  assert.deepEqual(await attention(to), []);
+  await passWithHeartbeats(to, agentId, 4_000);
+  const text = "says it works, but nothing was heard of its progress; last: writing: main.tf";
+  const item = { kind: "agent_silent", id: agentId, name: "scraper", sinceMs, text } as const;
+  assert.deepEqual(await attention(to), [item]);
+  await to.done("heartbeat", { agentId, activity: { state: "writing", note: "main.tf" } });
+  assert.deepEqual(await attention(to), [], "it said so again");
+});
+
+test("an agent whose heartbeats stopped may be gone", async () => {
+  await using to = await openTestDoor();
+  const { id, ttlMs } = await register(to, "lost", 1_000);
+  const sinceMs = to.clock.nowMs();
+  await to.clock.pass(ttlMs + 600);
+  const [item] = await attention(to);
+  assert.deepEqual([item?.kind, item?.id, item?.sinceMs], ["agent_unreachable", id, sinceMs]);
+  await to.clock.pass(ttlMs + 600);
+  assert.deepEqual(await attention(to), [], "it is dead");
+});
+
+test("a task that failed for good says why", async () => {
+  await using to = await openTestDoor();
+  const { id: agentId } = await register(to, "worker");
+  for (const reason of ["disk full", ""]) {
+    await to.done("createTask", { type: "index" });
+    const { task } = await to.done("claimTask", { agentId });
+    await to.done("failTask", { taskId: task?.id ?? "", agentId, reason });
+    to.clock.leap(1);
+  }
+  const items = await attention(to);
+  assert.deepEqual(
+    items.map(({ kind, name, text }) => [kind, name, text]),
+    [
+      ["task_dead", "index", "failed for good: disk full"],
+      ["task_dead", "index", "failed for good"],
+    ],
+  );
+  await to.done("requeueTask", { taskId: items[0]?.id ?? "" });
+  assert.equal((await attention(to)).length, 1);
+});
+
+test("a task that nobody has the tools for is stuck after a minute", async () => {
+  await using to = await openTestDoor();
+  const { id: agentId } = await register(to, "worker");
+  const first = await to.done("createTask", { type: "draw", requiredTools: ["pen", "paper"] });
+  await to.done("createTask", { type: "draw", requiredTools: ["paper", "pen"] });
+  await to.done("createTask", { type: "browse", requiredTools: ["browser"] });
+  await to.done("createTask", { type: "any" });
+  await passWithHeartbeats(to, agentId, limits.stuckMs - 4_000);
+  assert.deepEqual(await attention(to), []);
+  await passWithHeartbeats(to, agentId, 4_000);
+  const { id, createdAtMs: sinceMs } = first;
+  const text = "2 waiting for an agent with pen, paper; there is none";
+  assert.deepEqual(await attention(to), [{ kind: "task_stuck", id, name: "draw", sinceMs, text }]);
+  await to.done("registerAgent", { card: { name: "artist", tools: ["paper", "pen"] } });
+  assert.deepEqual(await attention(to), []);
+});
+
+test("a group without a leader and a candidate is told", async () => {
+  await using to = await openTestDoor();
+  const { id: agentId } = await register(to, "a");
+  await to.done("campaign", { group: "planners", agentId });
+  await to.done("deregisterAgent", { agentId });
+  const [item] = await attention(to);
+  assert.deepEqual([item?.kind, item?.id], ["group_leaderless", "planners"]);
+});
+
+test("who waits for a person comes first, and of each kind the longest", async () => {
+  await using to = await openTestDoor();
+  const { id: agentId } = await register(to, "leader");
+  await to.done("campaign", { group: "g", agentId });
+  await to.done("deregisterAgent", { agentId });
+  const ids: string[] = [];
+  for (let count = 0; count < limits.attentionMax + 5; count++) {
+    const { id } = await register(to, `agent-${count}`);
+    ids.push(id);
+    await to.done("heartbeat", { agentId: id, activity: { state: "waiting" } });
+    to.clock.leap(1);
+  }
+  const { items, total } = await to.done("getAttention", {});
+  assert.equal(total, limits.attentionMax + 6);
+  assert.deepEqual(
+    items.map(({ id }) => id),
+    ids.slice(0, limits.attentionMax),
+  );
+});
+
+async function attention(to: TestDoor): Promise<readonly Attention[]> {
+  const { items, total } = await to.done("getAttention", {});
+  assert.equal(total, items.length);
+  return items;
+}
+
+function register(to: TestDoor, name: string, ttlMs = 60_000): Promise<Agent> {
+  return to.done("registerAgent", { card: { name, tools: ["browser"] }, ttlMs });
+}
+
+/** In steps that are too short for the plane to think that it was suspended. */
+async function passWithHeartbeats(to: TestDoor, agentId: string, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 4_000) {
+    to.clock.leap(Math.min(4_000, left));
+    await to.done("heartbeat", { agentId });
+  }
+}
