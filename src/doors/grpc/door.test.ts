@@ -353,9 +353,10 @@ test("[AK-2.1-34] a query meets name, description, tools, capabilities and metad
 test("[AK-2.1-30] [AK-2.1-32] equals come newest first, then by id, and always in the same order", async () => {
   await using scene = await open();
   const { door, client } = scene;
-  const older = [await register(client, "a"), await register(client, "b")].sort();
+  const twins = async () => [await register(client, "twin"), await register(client, "twin")].sort();
+  const older = await twins();
   await door.clock.pass(1);
-  const newer = [await register(client, "c"), await register(client, "d")].sort();
+  const newer = await twins();
   for (let round = 0; round < 3; round++) {
     assert.deepEqual(await found(client, {}), [...newer, ...older]);
     assert.deepEqual(await found(client, { query: "  " }), [...newer, ...older]);

@@ -13,9 +13,9 @@ describe("vectors", () => {
         minLength: 2,
         maxLength: 20,
       });
-    const any = fc.constantFrom(1, 15, 16, 17, 128, 384).chain(vectorsOf);
+    const some = fc.constantFrom(1, 15, 16, 17, 128, 384).chain(vectorsOf);
     fc.assert(
-      fc.property(any, ([query = [], ...others]) => {
+      fc.property(some, ([query = [], ...others]) => {
         const vectors = new Vectors(query.length);
         vectors.reserve(others.length);
         for (const [number, other] of others.entries())
