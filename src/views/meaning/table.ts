@@ -58,16 +58,16 @@ export class Table {
 
   #sumOf(text: string): Float32Array {
     const sum = new Float32Array(this.width);
-    eachPiece(text, this.#rows, (row) => this.#addRow(sum, row));
+    const scales = this.#scales;
+    const values = this.#values;
+    eachPiece(text, this.#rows, (row) => {
+      const scale = scales[row] ?? 0;
+      const start = row * sum.length;
+      for (let index = 0; index < sum.length; index++) {
+        sum[index] = (sum[index] ?? 0) + scale * (values[start + index] ?? 0);
+      }
+    });
     return sum;
-  }
-
-  #addRow(sum: Float32Array, row: number): void {
-    const scale = this.#scales[row] ?? 0;
-    const start = row * this.width;
-    for (let index = 0; index < sum.length; index++) {
-      sum[index] = (sum[index] ?? 0) + scale * (this.#values[start + index] ?? 0);
-    }
   }
 }
 

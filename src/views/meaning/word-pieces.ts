@@ -4,6 +4,7 @@
  */
 import { limits } from "../limits.ts";
 
+const beyondAscii = /[^\0-\x7f]/;
 const accents = /\p{Mn}/gu;
 /** A mark, a letter of a script that writes words without blanks, or a word. */
 const parts = /[\p{P}$+<=>^`|~]|\p{Script=Han}|[^\s\p{P}\p{Cc}$+<=>^`|~\p{Script=Han}]+/gu;
@@ -17,7 +18,7 @@ export function eachPiece(
   rows: ReadonlyMap<string, number>,
   found: (row: number) => void,
 ): void {
-  for (const part of text.normalize("NFD").replace(accents, "").match(parts) ?? []) {
+  for (const part of withoutAccents(text).match(parts) ?? []) {
     const word = part.slice(0, limits.wordLengthMax);
     const lower = word.toLowerCase();
     const whole = rows.get(lower);
@@ -30,6 +31,10 @@ export function eachPiece(
       cut(lower, rows, found);
     }
   }
+}
+
+function withoutAccents(text: string): string {
+  return beyondAscii.test(text) ? text.normalize("NFD").replace(accents, "") : text;
 }
 
 function cut(word: string, rows: ReadonlyMap<string, number>, found: (row: number) => void): void {
