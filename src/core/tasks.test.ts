@@ -444,11 +444,12 @@ test("the limit counts for who dies as for who lets the claim run out", () => {
 });
 
 test("a delivery of which nobody was told does not count", () => {
-  const tasks = given(createTask("t", { deliveriesMax: 1 }));
+  const tasks = given(createTask("t", { deliveriesMax: 2 }));
   for (const token of [1, 2, 3]) {
     assert.equal(claims(tasks, ada)?.deliveries, token, "but the token still grows");
     carryOut(tasks, unclaim("t", "ada"));
   }
+  assert.equal(expire(tasks, claims(tasks, ada))[0]?.type, "task.requeued");
   assert.equal(expire(tasks, claims(tasks, ada))[0]?.type, "task.dead");
 });
 

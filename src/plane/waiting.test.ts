@@ -108,6 +108,19 @@ test("who cannot have the lease at all does not keep the others waiting", async 
   assert.equal(await eve, "eve");
 });
 
+test("where the holder and the first in line die in one moment, the second has the lease", async () => {
+  await using opened = await openWith("eve");
+  const { plane, clock } = opened;
+  await given(plane, register("ada", { ttlMs: 1_000 }), register("bob", { ttlMs: 1_100 }));
+  await given(plane, acquire("t", "ada"));
+  const bob = waits(plane, acquire("t", "bob"));
+  const eve = waits(plane, acquire("t", "eve"));
+  clock.leap(3_000);
+  plane.tick();
+  assert.equal(await bob, "refused agent_dead");
+  assert.equal(await eve, "eve");
+});
+
 test("without a key, who lets go is forgotten at once", async () => {
   await using opened = await openWith("ada", "bob", "eve");
   const { plane } = opened;

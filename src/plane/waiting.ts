@@ -127,9 +127,8 @@ export class WaitingRoom {
   /** To the first in line who can have it. */
   #passOn(taskId: TaskId): void {
     for (const place of this.#byTask.get(taskId) ?? []) {
-      const { refusal } = this.#ask(place);
-      // Who cannot have it at all does not keep the others waiting.
-      if (!refusal || isNotNow(refusal)) return;
+      // Who died in the same moment does not keep the others waiting.
+      if (!this.#ask(place).refusal) return;
     }
   }
 

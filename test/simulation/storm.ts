@@ -568,6 +568,8 @@ export class Storm {
     this.#await(life, answer, sight, (outcome) => {
       assert.equal(outcome.refusal?.code, expected, `${inShort(command)}: the other outcome`);
       this.#note(expected ?? command.type);
+      const isNew = command.type === "lease.acquire" && command.key === undefined;
+      if (isNew && !outcome.refusal) assert.equal(sight.events.length, 1, "a new token each time");
       for (const event of sight.events) this.#learn(command, event);
     });
   }
