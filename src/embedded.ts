@@ -91,6 +91,8 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> 
   opened.defer(() => stop(child, exited));
   const { url, grpcAddress, tokenFile } = await untilReady(child, exited);
   const token = (await readFile(tokenFile, "utf8")).trim();
+  // Nothing else is kept there; should this process be killed, nothing is left.
+  if (dataDirectory === undefined) await rm(state, { recursive: true, force: true });
   const client = opened.use(await connect({ url, token }));
   const closing = opened.move();
   return {
