@@ -34,11 +34,37 @@ const watchFields = [
   "serverCpuSeconds",
 ] as const;
 
+const fillFields = ["agents", "agentsPerSecond", "serverCpuSeconds"] as const;
+
+const findFields = [
+  "finds",
+  "findP50Ms",
+  "findP99Ms",
+  "findMaxMs",
+  "cycles",
+  "cyclesPerSecond",
+  "callP50Ms",
+  "callP99Ms",
+  "callMaxMs",
+  "generatorCpuSeconds",
+  "serverCpuSeconds",
+] as const;
+
 /** A cycle is one acquire and one release, each a call. */
 export type LeaseLoad = Readonly<Record<(typeof leaseFields)[number], number>>;
 
 /** A delivery is one event decoded at one watcher, timed from sending the call that caused it. */
 export type WatchLoad = Readonly<Record<(typeof watchFields)[number], number>>;
+
+export type FillLoad = Readonly<Record<(typeof fillFields)[number], number>>;
+
+/** Finds are timed from when they were due. Cycles are those of callers who take leases meanwhile. */
+export type FindLoad = Readonly<Record<(typeof findFields)[number], number>>;
+
+/** A registration that takes longer than this, all in all, has failed. */
+const fillSecondsMax = 900;
+
+const evaluation = fileURLToPath(new URL("../test/evaluation/", import.meta.url));
 
 export type LoadOptions = {
   readonly callers: number;
@@ -50,6 +76,10 @@ export type LoadOptions = {
 export interface Load {
   leases(server: Server, options: LoadOptions): Promise<LeaseLoad>;
   watch(server: Server, options: LoadOptions & { readonly watchers: number }): Promise<WatchLoad>;
+  /** With the cards of the evaluation, again and again. */
+  fill(server: Server, agents: number): Promise<FillLoad>;
+  /** With the queries of the evaluation, so many a second. */
+  find(server: Server, options: LoadOptions & { readonly rate: number }): Promise<FindLoad>;
 }
 
 /** Needs `go` on the path. What is built and unchanged is not built again. */
@@ -66,6 +96,17 @@ export async function buildLoad(): Promise<Load> {
     watch: async (server, options) => {
       const args = ["watch", `--watchers=${options.watchers}`, ...common(server, options)];
       return readNumbers((await execute(program, args)).stdout, watchFields);
+    },
+    fill: async (server, agents) => {
+      const options = { callers: 1, seconds: fillSecondsMax, warmUpSeconds: 0 };
+      const cards = `--cards=${join(evaluation, "cards.json")}`;
+      const args = ["fill", `--agents=${agents}`, cards, ...common(server, options)];
+      return readNumbers((await execute(program, args)).stdout, fillFields);
+    },
+    find: async (server, options) => {
+      const queries = `--queries=${join(evaluation, "queries-open.json")}`;
+      const args = ["find", `--rate=${options.rate}`, queries, ...common(server, options)];
+      return readNumbers((await execute(program, args)).stdout, findFields);
     },
   };
 }

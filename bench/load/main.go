@@ -4,6 +4,8 @@
 //
 //	load leases --target tipstaff|etcd --addr HOST:PORT --callers 16
 //	load watch --addr HOST:PORT --watchers 50 --callers 16
+//	load fill --addr HOST:PORT --agents 10000 --cards cards.json --seconds 600
+//	load find --addr HOST:PORT --queries queries.json --rate 50 --callers 16
 package main
 
 //go:generate ../../node_modules/.bin/buf generate
@@ -23,13 +25,17 @@ import (
 // patience is what a run may take beyond its warm-up and its window: connecting, joining, leaving.
 const patience = 20 * time.Second
 
-// options are the same for both commands; each reads those that concern it.
+// options are the same for all commands; each reads those that concern it.
 type options struct {
 	target      string
 	addr        string
 	callers     int
 	connections int
 	watchers    int
+	agents      int
+	rate        float64
+	cards       string
+	queries     string
 	seconds     float64
 	warmup      float64
 	serverPID   int
@@ -49,7 +55,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("say what to load: leases or watch")
+		return errors.New("say what to load: leases, watch, fill or find")
 	}
 	opts, err := parse(args[0], args[1:])
 	if err != nil {
@@ -64,8 +70,12 @@ func run(ctx context.Context, args []string) error {
 		result, err = loadLeases(ctx, opts)
 	case "watch":
 		result, err = loadWatch(ctx, opts)
+	case "fill":
+		result, err = loadFill(ctx, opts)
+	case "find":
+		result, err = loadFind(ctx, opts)
 	default:
-		err = fmt.Errorf("no command %q: leases or watch", args[0])
+		err = fmt.Errorf("no command %q: leases, watch, fill or find", args[0])
 	}
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", context.Cause(ctx), err)
@@ -84,6 +94,10 @@ func parse(command string, args []string) (options, error) {
 	flags.IntVar(&opts.callers, "callers", 1, "closed loops of acquire and release")
 	flags.IntVar(&opts.connections, "connections", 8, "TCP connections the callers and watchers share")
 	flags.IntVar(&opts.watchers, "watchers", 50, "open watch streams")
+	flags.IntVar(&opts.agents, "agents", 10_000, "how many to register")
+	flags.Float64Var(&opts.rate, "rate", 0, "finds a second")
+	flags.StringVar(&opts.cards, "cards", "", "JSON list of cards to register with")
+	flags.StringVar(&opts.queries, "queries", "", "JSON list of queries to ask")
 	flags.Float64Var(&opts.seconds, "seconds", 5, "how long to measure")
 	flags.Float64Var(&opts.warmup, "warmup", 2, "how long to run before measuring")
 	flags.IntVar(&opts.serverPID, "server-pid", 0, "process whose CPU time to report, if any")
@@ -93,8 +107,11 @@ func parse(command string, args []string) (options, error) {
 	if opts.addr == "" || flags.NArg() > 0 {
 		return opts, errors.New("needs --addr HOST:PORT and no other words")
 	}
-	if min(opts.callers, opts.connections, opts.watchers) < 1 || opts.seconds <= 0 || opts.warmup < 0 {
-		return opts, errors.New("callers, connections, watchers and seconds must be positive")
+	if min(opts.connections, opts.watchers, opts.agents) < 1 || opts.seconds <= 0 || opts.warmup < 0 {
+		return opts, errors.New("connections, watchers, agents and seconds must be positive")
+	}
+	if opts.callers < 1 && command != "find" || opts.callers < 0 || opts.rate < 0 {
+		return opts, errors.New("callers must be positive, and the rate not negative")
 	}
 	return opts, nil
 }
