@@ -1,61 +1,219 @@
 /** Asks the daemon, over HTTP: through the socket in its data directory, or at an address. */
-import { type RequestOptions, request } from "node:http";
+import { type IncomingMessage, type RequestOptions, request as sendRequest } from "node:http";
 import { socketIn } from "../transport/index.ts";
+import {
+  type Answer,
+  type ErrorBody,
+  type Input,
+  type OperationName,
+  request,
+} from "../wire/api/index.ts";
 import { parseAddress } from "./address.ts";
-import { dataDirectoryFrom } from "./paths.ts";
-import { defaults, type Values } from "./table.ts";
+import { defaults } from "./defaults.ts";
+import { Failure, mistake } from "./failure.ts";
+import { limits } from "./limits.ts";
+import { dataDirectoryFrom, printPath } from "./paths.ts";
+import type { Values } from "./table.ts";
+import { printable } from "./text.ts";
+import { readToken, tokenPath } from "./token.ts";
 
-const patienceMs = 5_000;
-/** Ours has a few hundred rows of each kind. */
-const answerBytesMax = 50_000_000;
+export type CallOptions = {
+  /** Asked again with the same, the answer is about the same thing. */
+  readonly idempotencyKey?: string | undefined;
+};
+
+/** One operation of the API. Rejects with a `Failure`. */
+export async function call<Name extends OperationName>(
+  values: Values,
+  name: Name,
+  input: Input<Name>,
+  { idempotencyKey }: CallOptions = {},
+): Promise<Answer<Name>> {
+  const { method, path, body } = request(name, input);
+  const isWriting = method !== "GET";
+  const sent = body === undefined ? undefined : JSON.stringify(body);
+  const response = await send(values, {
+    method,
+    path,
+    headers: {
+      accept: "application/json",
+      ...(sent === undefined
+        ? {}
+        : { "content-type": "application/json", "content-length": Buffer.byteLength(sent) }),
+      // Reading needs none, and what is not sent cannot be overheard.
+      ...(isWriting ? bearer(values) : {}),
+      ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
+    },
+    ...(sent === undefined ? {} : { sent }),
+  });
+  const text = await readText(response);
+  const { statusCode = 0 } = response;
+  if (statusCode >= 200 && statusCode < 300) return decodeAnswer(text);
+  throw await refusal(values, { statusCode, text, path });
+}
+
+type Sent = RequestOptions & { readonly sent?: string };
+
+/** The answer's head, from the first place that has somebody in it. Rejects with a `Failure`. */
+export async function send(values: Values, options: Sent): Promise<IncomingMessage> {
+  const failures: string[] = [];
+  for (const { target, name } of targetsFrom(values)) {
+    try {
+      return await exchange({ ...options, ...target });
+    } catch (cause) {
+      failures.push(`${name}: ${whyNot(cause)}`);
+      // Whoever was there may have heard it: asking another as well could do it twice.
+      if (!isAbsent(cause)) break;
+    }
+  }
+  throw new Failure("unreachable", `no daemon answers (${failures.join("; ")})`, [
+    "start one with tipstaff up, or say where it is with --data-dir or --http",
+  ]);
+}
+
+type Target = { readonly target: RequestOptions; readonly name: string };
 
 /**
- * What is at `path`, as JSON. An address or a directory that was given is the only one asked; else the
- * usual ones, in turn. Rejects if none answers.
+ * An address or a directory that was given is the only place to ask; then TIPSTAFF_URL; else the usual
+ * places in turn: the socket, then the address.
  */
-export async function askDaemon(path: string, values: Values): Promise<unknown> {
+function targetsFrom(values: Values): readonly Target[] {
   const { http, "data-dir": directory } = values;
-  const socket = { socketPath: socketIn(dataDirectoryFrom(values)), path };
-  if (typeof http === "string") return await ask({ ...targetOf(http), path });
-  if (directory !== undefined) return await ask(socket);
+  if (typeof http === "string") return [addressed(http)];
+  const url = process.env["TIPSTAFF_URL"];
+  if (directory === undefined && url) return [addressed(url)];
+  const socketPath = socketIn(dataDirectoryFrom(values));
+  const socket = { target: { socketPath }, name: printPath(socketPath) };
+  return directory === undefined ? [socket, addressed(defaults.http)] : [socket];
+}
+
+function addressed(text: string): Target {
+  const address = parseAddress(text.replace(/^http:\/\//, "").replace(/\/$/, ""));
+  if (!address) {
+    const form = "write host:port, http://host:port or unix:/path";
+    throw mistake(`${printable(text)} is no address`, form);
+  }
+  if ("path" in address) return { target: { socketPath: address.path }, name: address.path };
+  const host = address.host || "localhost";
+  return { target: { host, port: address.port }, name: `${host}:${address.port}` };
+}
+
+function exchange({ sent, ...options }: Sent): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    // One question a process: no connection is kept for another. And no name for TLS, which Node would look
+    // for with a pattern that takes 2 ms to compile.
+    const once = { agent: false, timeout: limits.answerMs, servername: "" };
+    const asking = sendRequest({ ...once, ...options }, resolve);
+    asking.on("timeout", () =>
+      asking.destroy(new Error(`no answer in ${limits.answerMs / 1_000} s`)),
+    );
+    asking.on("error", reject);
+    asking.end(sent);
+  });
+}
+
+/** By events: iterating over the answer would load another 2 ms of Node. */
+function readText(response: IncomingMessage): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    response.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > limits.answerBytesMax) response.destroy(new Error("its answer is too long"));
+      chunks.push(chunk);
+    });
+    response.on("end", () => resolve(Buffer.concat(chunks).toString()));
+    response.on("error", (cause) => {
+      const message = `the daemon broke off its answer (${whyNot(cause)})`;
+      reject(
+        new Failure("unreachable", message, ["ask again; tipstaff status says whether it runs"]),
+      );
+    });
+  });
+}
+
+/** Bytes become values here. What says JSON where we ask for JSON is one of ours. */
+function decodeAnswer<Name extends OperationName>(text: string): Answer<Name> {
+  if (text === "") return {} as Answer<Name>;
   try {
-    return await ask(socket);
+    return JSON.parse(text) as Answer<Name>;
   } catch {
-    return await ask({ ...targetOf(defaults.http), path });
+    throw notOurs("it answers something that is not JSON");
   }
 }
 
-function targetOf(text: string): RequestOptions {
-  const address = parseAddress(text);
-  if (!address) throw new Error(`${text} is no address; write host:port or unix:/path`);
-  if ("path" in address) return { socketPath: address.path };
-  return { host: address.host || "localhost", port: address.port };
+async function refusal(
+  values: Values,
+  answer: { readonly statusCode: number; readonly text: string; readonly path: string },
+): Promise<Failure> {
+  const error = errorIn(answer.text);
+  if (!error) return notOurs(`it answers ${answer.statusCode}`);
+  const message = printable(error.message);
+  if (error.code === "token_required") {
+    return new Failure(error.code, message, tokenAdvice(values));
+  }
+  if (error.code === "not_found" || error.code === "method_not_allowed") {
+    return new Failure(error.code, `the daemon has no ${answer.path.split("?")[0]}`, [
+      "it may be older than this command: tipstaff doctor compares the versions",
+    ]);
+  }
+  return new Failure(error.code, message);
 }
 
-function ask(options: RequestOptions): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(patienceMs);
-    const asking = request({ ...options, signal }, (response) => {
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      response.on("data", (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes > answerBytesMax) response.destroy(new Error("its answer is too long"));
-        chunks.push(chunk);
-      });
-      response.on("error", reject);
-      response.on("end", () => {
-        const body = Buffer.concat(chunks).toString();
-        if (response.statusCode !== 200)
-          return reject(new Error(`it answered ${response.statusCode}`));
-        try {
-          resolve(JSON.parse(body));
-        } catch {
-          reject(new Error("it answered something that is not JSON: is another program there?"));
-        }
-      });
-    });
-    asking.on("error", reject);
-    asking.end();
-  });
+function errorIn(text: string): ErrorBody["error"] | undefined {
+  try {
+    const { error } = JSON.parse(text) as Partial<ErrorBody>;
+    return typeof error?.code === "string" && typeof error.message === "string" ? error : undefined;
+  } catch {
+    return undefined;
+  }
 }
+
+function notOurs(why: string): Failure {
+  return new Failure("not_ours", `what answers is another program (${why})`, [
+    "say where the daemon is with --data-dir or --http; tipstaff doctor says who has its port",
+  ]);
+}
+
+/** TIPSTAFF_TOKEN, or what the daemon has put into its data directory. */
+function bearer(values: Values): { readonly authorization?: string } {
+  const token = process.env["TIPSTAFF_TOKEN"] || readToken(dataDirectoryFrom(values));
+  // Whatever else stands in the file must not become a header.
+  return token !== undefined && /^[\x21-\x7e]{1,500}$/.test(token)
+    ? { authorization: `Bearer ${token}` }
+    : {};
+}
+
+function tokenAdvice(values: Values): readonly string[] {
+  const directory = dataDirectoryFrom(values);
+  const file = printPath(tokenPath(directory));
+  const hasVariable = Boolean(process.env["TIPSTAFF_TOKEN"]);
+  const hasFile = readToken(directory) !== undefined;
+  return [
+    hasVariable
+      ? "the token in TIPSTAFF_TOKEN is not the daemon's"
+      : `looked in TIPSTAFF_TOKEN (not set) and ${file} (${hasFile ? "not this daemon's" : "cannot be read"})`,
+    "the daemon keeps its token in its data directory: tipstaff status says where; give --data-dir",
+  ];
+}
+
+function isAbsent(cause: unknown): boolean {
+  const code = cause instanceof Error && "code" in cause ? cause.code : "";
+  return ["ENOENT", "ENOTDIR", "ECONNREFUSED", "EACCES"].includes(String(code));
+}
+
+function whyNot(cause: unknown): string {
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  return reasons[code] ?? (cause instanceof Error && cause.message ? cause.message : code);
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: "there is no socket",
+  ENOTDIR: "there is no socket",
+  ECONNREFUSED: "nobody listens",
+  EACCES: "not allowed",
+  ENOTFOUND: "no such host",
+  ETIMEDOUT: "no answer",
+  ECONNRESET: "it hung up",
+  EPIPE: "it hung up",
+};

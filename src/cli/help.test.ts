@@ -2,31 +2,61 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { printHelp } from "./help.ts";
-import { commands } from "./table.ts";
+import { commands, nouns } from "./table.ts";
 
-test("the overview names every command, and the exit codes", () => {
+test("the overview names every command and every verb, and the exit codes", () => {
   const text = printHelp();
+  const words = text.replaceAll(/\n {3,}/g, " ");
   for (const { name, summary } of commands) {
-    assert.match(text, new RegExp(`^  ${name} +${quoted(summary)}$`, "m"));
+    const [noun, verb] = name.split(" ");
+    if (verb === undefined) assert.match(words, new RegExp(`^  ${name} +${quoted(summary)}$`, "m"));
+    else assert.match(words, new RegExp(`^  ${noun} .*: .*\\b${verb}\\b`, "m"));
   }
   assert.match(text, /0 yes, 1 no, 2 typed wrong, 3 no daemon/);
 });
 
+test("the help of a noun names its verbs, their arguments and what they do", () => {
+  for (const noun of Object.keys(nouns)) {
+    const text = printHelp({ noun }).replaceAll(/\n {3,}/g, " ");
+    for (const { name, summary } of commands) {
+      if (name.startsWith(`${noun} `)) assert(text.includes(summary), name);
+    }
+  }
+});
+
 test("[AK-3.1-1] the help of a command names every flag, its default, and what its exit codes mean", () => {
   for (const command of commands) {
-    const text = printHelp(command);
+    const text = printHelp({ command });
+    const words = text.replaceAll(/\s+/g, " ");
     for (const { name, help, default: standard } of command.flags) {
-      assert.match(text, new RegExp(`^  --${name}\\b.*${quoted(help)}`, "m"));
-      if (standard !== undefined) assert(text.includes(`(${standard})`), name);
+      assert.match(words, new RegExp(` --${name}\\b.*?${quoted(help)}`));
+      if (standard !== undefined) assert(words.includes(`(${standard})`), name);
     }
-    for (const [code, meaning] of command.exits) assert(text.includes(`${code} ${meaning}`));
-    for (const example of command.examples) assert(text.includes(example));
+    for (const { name, help } of command.arguments ?? []) {
+      assert(words.includes(name) && words.includes(help), name);
+    }
+    for (const [code, meaning] of command.exits) assert(words.includes(`${code} ${meaning}`));
+    for (const example of command.examples) assert(words.includes(example));
   }
   const agentkeeper = commands.find(({ name }) => name === "agentkeeper");
-  const text = printHelp(agentkeeper);
+  assert(agentkeeper);
+  const text = printHelp({ command: agentkeeper });
   assert.match(text, /--addr .*\(:7070\)/);
-  assert.match(text, /--metrics-addr .*\(:9090\)/);
+  assert.match(text, /--metrics-addr .*\s.*\(:9090\)/);
   assert.match(text, /--data-dir .*in memory/);
+  assert.doesNotMatch(text, /tipstaff agentkeeper/);
+});
+
+test("help begins with two examples, and fits into 80 columns", () => {
+  const texts = [
+    printHelp(),
+    ...Object.keys(nouns).map((noun) => printHelp({ noun })),
+    ...commands.map((command) => printHelp({ command })),
+  ];
+  for (const text of texts) {
+    assert.match(text, /^ {2}\S.*\n {2}/);
+    for (const line of text.split("\n")) assert(line.length <= 80, line);
+  }
 });
 
 function quoted(text: string): string {

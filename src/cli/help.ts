@@ -1,46 +1,132 @@
-/** Help texts, from the table. */
-import { type CommandRow, commands } from "./table.ts";
+/** Help texts, from the table. Two examples first; no line is wider than a terminal of 80 columns. */
+import { firstWords, verbsOf } from "./parse.ts";
+import { type Argument, type CommandRow, commands, type Flag, nouns } from "./table.ts";
 
-export function printHelp(command?: CommandRow): string {
-  return command ? helpFor(command) : overview();
+const lineLengthMax = 80;
+
+export function printHelp(about: { command?: CommandRow; noun?: string } = {}): string {
+  if (about.command) return helpFor(about.command);
+  return about.noun === undefined ? overview() : helpForNoun(about.noun);
+}
+
+/** How the program is called that runs it: `agentkeeper` is one of its own. */
+export function programOf(command: CommandRow | undefined): string {
+  return command?.name === "agentkeeper" ? "agentkeeper" : "tipstaff";
+}
+
+/** What is typed for it. */
+export function callOf(command: CommandRow): string {
+  return command.name === "agentkeeper" ? "agentkeeper" : `tipstaff ${command.name}`;
 }
 
 function overview(): string {
+  const described = firstWords().flatMap((word): readonly (readonly [string, string])[] => {
+    const command = commands.find(({ name }) => name === word);
+    if (command) return [[word, command.summary]];
+    const verbs = verbsOf(word).map(({ name }) => name.slice(word.length + 1));
+    return verbs.length > 0 ? [[word, `${nouns[word]}: ${verbs.join(", ")}`]] : [];
+  });
   return [
+    "  tipstaff up          start it, then open http://localhost:9090",
+    "  tipstaff agents      see who is there",
+    "",
     "The control plane for the agents you run.",
     "",
-    "  tipstaff up          start it, then open http://localhost:9090",
-    "  tipstaff status      see what is in it",
+    ...columns(described),
     "",
-    "Commands:",
-    ...columns(commands.map(({ name, summary }) => [name, summary])),
-    "",
-    "`tipstaff <command> --help` says more. Exit codes: 0 yes, 1 no, 2 typed wrong, 3 no daemon.",
+    "A noun alone lists. `tipstaff <command> --help` says more.",
+    "Exit codes: 0 yes, 1 no, 2 typed wrong, 3 no daemon.",
   ].join("\n");
 }
 
-function helpFor({ summary, examples, flags, exits }: CommandRow): string {
-  const rows = flags.map(({ name, value, help, default: standard }) => [
-    `--${name}${value ? ` <${value}>` : ""}`,
-    standard === undefined ? help : `${help} (${standard})`,
-  ]);
-  const meanings = [...exits, [2, "typed wrong"] as const].map(
-    ([code, meaning]) => `${code} ${meaning}`,
-  );
+function helpForNoun(noun: string): string {
+  const rows = verbsOf(noun);
   return [
-    ...examples.map((example) => `  ${example}`),
+    ...rows.slice(0, 2).map(({ examples }) => `  ${examples[0]}`),
     "",
-    `${capital(summary)}.`,
+    `${capital(nouns[noun] ?? noun)}. Alone, it lists.`,
     "",
-    ...columns(rows),
+    ...columns(
+      rows.map((row) => [
+        [row.name.slice(noun.length + 1), ...(row.arguments ?? []).map(argumentWord)].join(" "),
+        row.summary,
+      ]),
+    ),
     "",
-    `Exit codes: 0 done; ${meanings.join("; ")}.`,
+    `\`tipstaff ${noun} <verb> --help\` says more.`,
   ].join("\n");
 }
 
-function columns(rows: readonly (readonly string[])[]): string[] {
-  const width = Math.max(...rows.map(([first = ""]) => first.length)) + 3;
-  return rows.map(([first = "", second = ""]) => `  ${first.padEnd(width)}${second}`);
+function helpFor(command: CommandRow): string {
+  const { summary, examples, flags, exits, aliases = [], arguments: expected = [] } = command;
+  const described = [
+    ...expected.map((argument) => [argumentWord(argument), argument.help] as const),
+    ...flags.map((flag) => [flagWord(flag), flagHelp(flag)] as const),
+  ];
+  const usage = [
+    callOf(command),
+    ...expected.map(argumentWord),
+    ...(flags.length > 0 ? ["[flags]"] : []),
+  ];
+  const meanings = [[0, "done"], ...exits, [2, "typed wrong"]] as const;
+  const sorted = [...meanings].sort(([one], [other]) => one - other);
+  return [
+    ...examples.flatMap((example) => wrap(example, lineLengthMax - 2).map((line) => `  ${line}`)),
+    "",
+    ...wrap(`${capital(summary)}.`, lineLengthMax),
+    "",
+    `Usage: ${usage.join(" ")}`,
+    ...(aliases.length > 0 ? [`Also:  ${aliases.map((alias) => aliasCall(command, alias))}`] : []),
+    "",
+    ...columns(described),
+    ...(described.length > 0 ? [""] : []),
+    "Exit codes:",
+    ...columns(sorted.map(([code, meaning]) => [String(code), meaning])),
+  ].join("\n");
+}
+
+function aliasCall({ name }: CommandRow, alias: string): string {
+  return `tipstaff ${name.split(" ")[0]} ${alias}`;
+}
+
+export function argumentWord({ name, isMany }: Argument): string {
+  return isMany ? `[${name} …]` : `<${name}>`;
+}
+
+export function flagWord({ name, short, value }: Flag): string {
+  return `${short ? `-${short}, ` : ""}--${name}${value ? ` <${value}>` : ""}`;
+}
+
+export function flagHelp({ help, default: standard }: Flag): string {
+  return standard === undefined ? help : `${help} (${standard})`;
+}
+
+/** What is too long for the first column has a line of its own. */
+const firstColumnMax = 26;
+
+function columns(rows: readonly (readonly [string, string])[]): string[] {
+  const firsts = rows.map(([first]) => first.length).filter((length) => length <= firstColumnMax);
+  const width = Math.max(0, ...firsts) + 3;
+  return rows.flatMap(([first, second]) => {
+    const [line = "", ...more] = wrap(second, lineLengthMax - 2 - width);
+    const rest = more.map((text) => `  ${" ".repeat(width)}${text}`);
+    if (first.length <= firstColumnMax) return [`  ${first.padEnd(width)}${line}`, ...rest];
+    return [`  ${first}`, `  ${" ".repeat(width)}${line}`, ...rest];
+  });
+}
+
+function wrap(text: string, length: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > length) {
+      lines.push(line);
+      line = word;
+    } else {
+      line = line === "" ? word : `${line} ${word}`;
+    }
+  }
+  return [...lines, line];
 }
 
 function capital(text: string): string {

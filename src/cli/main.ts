@@ -1,29 +1,46 @@
 /** Where a process begins: the words of its command line become one command, and its exit code. */
 import { exits } from "./exits.ts";
-import { printHelp } from "./help.ts";
+import { explain } from "./failure.ts";
+import { callOf, printHelp, programOf } from "./help.ts";
 import { parseCommandLine } from "./parse.ts";
+import { print, say } from "./terminal.ts";
 import { version } from "./version.ts";
 
 async function main(words: readonly string[]): Promise<number> {
   const invocation = parseCommandLine(words);
   switch (invocation.kind) {
     case "help":
-      process.stdout.write(`${printHelp(invocation.command)}\n`);
+      print(`${printHelp(invocation)}\n`);
       return exits.ok;
     case "version":
-      process.stdout.write(`tipstaff ${version}\n`);
+      print(`tipstaff ${version}\n`);
       return exits.ok;
     case "mistake": {
       const { message, command } = invocation;
-      const help = command ? `tipstaff ${command.name} --help` : "tipstaff --help";
-      process.stderr.write(`tipstaff: ${message}\n${help} says what there is\n`);
+      const help = command ? `${callOf(command)} --help` : "tipstaff --help";
+      say(`${programOf(command)}: ${message}\n${help} says what there is\n`);
       return exits.usage;
     }
-    case "run":
-      return await invocation.command.run(invocation.values);
+    case "run": {
+      const { command, values } = invocation;
+      try {
+        return await command.run(values, invocation.words);
+      } catch (error) {
+        return explain(error, programOf(command));
+      }
+    }
   }
 }
 
-// A reader that went away (`tipstaff status | head -1`) is no error.
-for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
-process.exitCode = await main(process.argv.slice(2));
+async function begin(): Promise<void> {
+  try {
+    process.exitCode = await main(process.argv.slice(2));
+  } catch (fault) {
+    const { message, stack } = fault instanceof Error ? fault : new Error(String(fault));
+    const where = process.env["TIPSTAFF_TRACE"] ? stack : "TIPSTAFF_TRACE=1 shows where";
+    say(`tipstaff: a fault of ours: ${message}\n  ${where}\n`);
+    process.exitCode = exits.fault;
+  }
+}
+
+void begin();

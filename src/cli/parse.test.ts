@@ -70,14 +70,90 @@ test("[AK-3.1-6] help and version are understood wherever people write them", ()
   }
 });
 
-test("every command can be run, and its flags have one name each", () => {
-  for (const { name, flags } of commands) {
-    const invocation = parseCommandLine([name]);
-    assert(invocation.kind === "run");
-    assert.equal(invocation.command.name, name);
+test("every example of every command is that command, and its flags have one name each", () => {
+  for (const { name, flags, examples } of commands) {
+    for (const example of examples) {
+      const invocation = parseCommandLine(wordsOf(example));
+      assert(invocation.kind === "run", `${example}: ${JSON.stringify(invocation)}`);
+      assert.equal(invocation.command.name, name, example);
+    }
     assert.equal(new Set(flags.map((flag) => flag.name)).size, flags.length);
   }
 });
+
+test("a noun alone lists, also with flags, and verbs go by other names too", () => {
+  assert.equal(nameOf("leases"), "leases list");
+  assert.equal(nameOf("leases", "--json"), "leases list");
+  assert.equal(nameOf("leases", "ls"), "leases list");
+  assert.equal(nameOf("policies", "rm", "p1"), "policies delete");
+});
+
+test("words and flags may be mixed, and a flag may be repeated where that is meant", () => {
+  const invocation = parseCommandLine([
+    ...[
+      "tasks",
+      "create",
+      "--tool",
+      "a",
+      "invoice",
+      "--tool=b",
+      "--priority",
+      "-5",
+      "--input",
+      "-",
+    ],
+  ]);
+  assert(invocation.kind === "run");
+  assert.deepEqual(invocation.words, ["invoice"]);
+  assert.deepEqual(invocation.values, { tool: ["a", "b"], priority: "-5", input: "-" });
+  const apply = parseCommandLine(["policies", "apply", "-f", "dir", "-y"]);
+  assert(apply.kind === "run");
+  assert.deepEqual(apply.values, { file: ["dir"], yes: true });
+});
+
+test("a slip of the finger is told with what may be meant", () => {
+  for (const [words, meant] of [
+    [["agnets"], /did you mean agents\?/],
+    [["leases", "relase"], /did you mean release\?/],
+    [["leases", "jump"], /there is list, get, watch, release/],
+    [["agents", "--jsn"], /did you mean --json\?/],
+    [["up", "--data-dirr=x"], /did you mean --data-dir\?/],
+  ] as const) {
+    const invocation = parseCommandLine(words);
+    assert(invocation.kind === "mistake", words.join(" "));
+    assert.match(invocation.message, meant);
+  }
+});
+
+test("what is missing or too much is named", () => {
+  for (const [words, said] of [
+    [["leases", "get"], /needs <task>/],
+    [["leases", "get", "a", "b"], /takes no b/],
+    [["policies", "check", "a", "b"], /needs <resource>/],
+    [["leases", "--limit", "--json"], /--limit needs a value/],
+    [["leases", "get", "a", "--json=yes"], /--json takes no value/],
+    [["\u001b[31m"], /there is no command \\x1b\[31m/],
+  ] as const) {
+    const invocation = parseCommandLine(words);
+    assert(invocation.kind === "mistake", words.join(" "));
+    assert.match(invocation.message, said);
+  }
+});
+
+function nameOf(...words: string[]): string {
+  const invocation = parseCommandLine(words);
+  assert(invocation.kind === "run", JSON.stringify(invocation));
+  return invocation.command.name;
+}
+
+/** What a shell would hand over, of the part that calls us. */
+function wordsOf(example: string): readonly string[] {
+  const [, program, rest = ""] = /\b(tipstaff|agentkeeper)\b([^>)]*)/.exec(example) ?? [];
+  const words = [...rest.matchAll(/'([^']*)'|(\S+)/g)].map(
+    ([, quoted, bare]) => quoted ?? bare ?? "",
+  );
+  return program === "agentkeeper" ? ["agentkeeper", ...words] : words;
+}
 
 function valuesOf(...words: string[]): unknown {
   const invocation = parseCommandLine(words);

@@ -1,72 +1,79 @@
 /** `tipstaff status`: is it running, since when, what is in it. */
 import type { Overview } from "../wire/api/index.ts";
-import { askDaemon } from "./daemon.ts";
-import { exits } from "./exits.ts";
-import { printPath } from "./paths.ts";
+import { type Cell, printFacts } from "./columns.ts";
+import { call } from "./daemon.ts";
+import { Failure } from "./failure.ts";
+import { rankings } from "./find.ts";
+import { printOne } from "./lists.ts";
+import { dataDirectoryFrom, printPath } from "./paths.ts";
 import type { Values } from "./table.ts";
+import { printable } from "./text.ts";
+import { ago, bytesOf, countOf, forHowLong, grouped } from "./times.ts";
+import { tokenPath } from "./token.ts";
 
 export async function status(values: Values): Promise<number> {
-  let overview: Overview;
-  try {
-    overview = decodeOverview(await askDaemon("/api/v1/overview", values));
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    process.stderr.write(`tipstaff: no daemon answers (${why}); start one with tipstaff up\n`);
-    return exits.unreachable;
-  }
-  process.stdout.write(values["json"] ? printJson(overview) : printForPeople(overview));
-  return exits.ok;
+  return printOne(values, await askOverview(values), (overview) => describe(overview, values));
 }
 
 /** Another program may listen where we ask. What says our version is one of ours. */
-function decodeOverview(answer: unknown): Overview {
-  const overview = answer as Partial<Overview> | null;
-  if (typeof overview?.version === "string" && typeof overview.counts === "object") {
-    return overview as Overview;
+export async function askOverview(values: Values): Promise<Overview> {
+  const overview: Partial<Overview> | null = await call(values, "getOverview", {});
+  if (typeof overview?.version !== "string" || typeof overview.counts !== "object") {
+    throw new Failure("not_ours", "no daemon answers: what does is another program", [
+      "say where the daemon is with --data-dir or --http",
+    ]);
   }
-  throw new Error("what answers is another program");
+  return overview as Overview;
 }
 
-/** The facts without the lists: one stable document. */
-function printJson(overview: Overview): string {
-  const { version, pid, startedAtMs, sequence, isKept, dataDirectory, grpcAddress, counts } =
-    overview;
-  const facts = { version, pid, startedAtMs, sequence, isKept, dataDirectory, grpcAddress, counts };
-  return `${JSON.stringify(facts)}\n`;
-}
-
-function printForPeople(overview: Overview): string {
-  const { counts, dataDirectory } = overview;
+function describe(overview: Overview, values: Values): string {
+  const { counts, dataDirectory, retained, nowMs, find } = overview;
   const { agents, tasks } = counts;
-  const rows = [
-    ["agents", `${agents.alive} alive · ${agents.unreachable} unreachable · ${agents.dead} dead`],
-    ["leases", `${counts.leases} held`],
-    ["elections", `${counts.elections} groups`],
-    ["policies", `${counts.policies}`],
+  const some = (count: number, name: string): readonly string[] =>
+    count === 0 ? [] : [`${grouped(count)} ${name}`];
+  const facts: readonly (readonly [string, Cell])[] = [
+    ["dashboard", overview.httpAddress ? `http://${forPeople(overview.httpAddress)}` : "off"],
+    ["gRPC", overview.grpcAddress ? forPeople(overview.grpcAddress) : "off"],
+    [
+      "agents",
+      [
+        `${grouped(agents.alive)} alive`,
+        ...some(agents.unreachable, "unreachable"),
+        ...some(agents.dead, "dead"),
+      ].join(" · "),
+    ],
+    ["leases", `${grouped(counts.leases)} held`],
+    ["elections", countOf(counts.elections, "group")],
+    ["policies", grouped(counts.policies)],
     [
       "tasks",
-      `${tasks.pending} pending · ${tasks.claimed} claimed · ${tasks.completed} completed · ${tasks.dead} dead`,
+      [
+        `${grouped(tasks.pending)} pending`,
+        `${grouped(tasks.claimed)} claimed`,
+        ...some(tasks.delayed, "delayed"),
+        ...some(tasks.dead, "dead"),
+        ...some(tasks.completed, "completed"),
+        ...some(tasks.cancelled, "cancelled"),
+      ].join(" · "),
     ],
+    ["watchers", grouped(counts.watchers)],
     [
       "log",
-      `entry ${overview.sequence} · ${dataDirectory ? printPath(dataDirectory) : "in memory"}`,
+      [
+        `entry ${grouped(overview.sequence)}`,
+        bytesOf(retained.bytes),
+        `since ${ago(retained.oldestAtMs, nowMs)}`,
+        dataDirectory === undefined ? "in memory" : printPath(dataDirectory),
+      ].join(" · "),
     ],
-    ["gRPC", overview.grpcAddress ?? "off"],
+    ["find", `by ${rankings[find.ranking]}${find.reason === undefined ? "" : ` (${find.reason})`}`],
+    ["token", printPath(tokenPath(dataDirectory ?? dataDirectoryFrom(values)))],
   ];
-  const up = forHowLong(overview.nowMs - overview.startedAtMs);
-  const lines = rows.map(([name = "", value = ""]) => `  ${name.padEnd(12)}${value}`);
-  return [
-    `tipstaff ${overview.version} · up ${up} · process ${overview.pid}`,
-    "",
-    ...lines,
-    "",
-  ].join("\n");
+  const up = forHowLong(nowMs - overview.startedAtMs);
+  return `tipstaff ${printable(overview.version)} · up ${up} · process ${overview.pid}\n\n${printFacts(facts)}`;
 }
 
-function forHowLong(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1_000));
-  if (seconds < 120) return `${seconds} s`;
-  if (seconds < 7_200) return `${Math.floor(seconds / 60)} min`;
-  if (seconds < 172_800) return `${Math.floor(seconds / 3_600)} h`;
-  return `${Math.floor(seconds / 86_400)} days`;
+/** As people write it, and as the browser's cookie is for. */
+export function forPeople(address: string): string {
+  return address.replace(/^(127\.0\.0\.1|\[::1\]):/, "localhost:");
 }

@@ -1,35 +1,54 @@
 /**
- * One table describes each command; the parser and the help are made from it.
+ * One table describes each command; the parser, the help, the completions and `docs/cli.md` are made from it.
  */
+import { defaults } from "./defaults.ts";
+
 export type Flag = {
   readonly name: string;
+  /** One letter, for what is typed often. */
+  readonly short?: string;
   /** What its value is called; absent for a switch. */
   readonly value?: string;
+  /** May be given more than once. */
+  readonly isRepeated?: true;
   readonly help: string;
   /** For the help; whoever runs the command applies it, and so knows what was asked for. */
   readonly default?: string;
 };
 
-export type Values = Readonly<Record<string, string | boolean | undefined>>;
-
-export type CommandRow = {
+/** A word behind the command. */
+export type Argument = {
   readonly name: string;
-  readonly summary: string;
-  readonly examples: readonly string[];
-  readonly flags: readonly Flag[];
-  /** What each exit code other than 0 means. */
-  readonly exits: readonly (readonly [code: number, meaning: string])[];
-  /** Answers the exit code. */
-  readonly run: (values: Values) => Promise<number>;
+  readonly help: string;
+  /** Any number of words, also none. Only the last may be so. */
+  readonly isMany?: true;
 };
 
-/** Where the daemon listens unless told otherwise. */
-export const defaults = {
-  grpc: "localhost:7070",
-  http: "localhost:9090",
-  agentkeeperGrpc: ":7070",
-  agentkeeperHttp: ":9090",
-} as const;
+export type Values = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+
+export type CommandRow = {
+  /** One word, or a noun and its verb. */
+  readonly name: string;
+  /** Other words for the verb. */
+  readonly aliases?: readonly string[];
+  readonly summary: string;
+  readonly examples: readonly [string, string, ...string[]];
+  readonly arguments?: readonly Argument[];
+  readonly flags: readonly Flag[];
+  /** What each exit code other than 0 and 2 means. */
+  readonly exits: readonly (readonly [code: number, meaning: string])[];
+  /** Answers the exit code. */
+  readonly run: (values: Values, words: readonly string[]) => Promise<number>;
+};
+
+/** Nouns that have verbs. Alone, a noun lists. */
+export const nouns: Readonly<Record<string, string>> = {
+  agents: "who is there, and how they are",
+  leases: "who holds which task",
+  elections: "who leads which group",
+  policies: "who may do what",
+  tasks: "queued work, and who is at it",
+};
 
 const dataDirectory: Flag = {
   name: "data-dir",
@@ -76,6 +95,44 @@ const keepFlags: readonly Flag[] = [
   },
 ];
 const json: Flag = { name: "json", help: "print one JSON document" };
+const jsonLines: Flag = { name: "json", help: "print one line of JSON for each event" };
+const yes: Flag = { name: "yes", short: "y", help: "do it without asking" };
+const asked: Flag = {
+  name: "http",
+  value: "address",
+  help: "where to ask, if not through the data directory",
+  default: defaults.http,
+};
+const asking: readonly Flag[] = [dataDirectory, asked];
+const listing: readonly Flag[] = [
+  { name: "query", value: "words", help: "only rows that contain all of these" },
+  { name: "limit", value: "number", help: "how many rows at most", default: "1000" },
+  json,
+  ...asking,
+];
+const watching: readonly Flag[] = [jsonLines, ...asking];
+const tool: Flag = {
+  name: "tool",
+  value: "tool",
+  isRepeated: true,
+  help: "only agents that have it; may be repeated",
+};
+
+const agent: Argument = {
+  name: "agent",
+  help: "its id, the beginning of its id, or its name, if no other agent has the same",
+};
+const leased: Argument = { name: "task", help: "the task that is held" };
+const group: Argument = { name: "group", help: "the name of the group" };
+const policy: Argument = { name: "id", help: "the id of the policy" };
+const task: Argument = { name: "task", help: "the id of the task, or the beginning of it" };
+const action: Argument = { name: "action", help: "such as call" };
+const resource: Argument = { name: "resource", help: "such as tool:browser" };
+
+const unreachable = [3, "no daemon answers"] as const;
+const askExits = [unreachable] as const;
+const getExits = [[1, "there is none, or more than one"], unreachable] as const;
+const writeExits = [[1, "refused; the message says why"], unreachable] as const;
 
 const startExits = [
   [1, "it could not start: an address or the data directory is in use or unusable"],
@@ -116,30 +173,409 @@ export const commands: readonly CommandRow[] = [
     name: "status",
     summary: "say whether the daemon runs, since when, and what is in it",
     examples: ["tipstaff status", "tipstaff status --json"],
-    flags: [
-      dataDirectory,
-      {
-        name: "http",
-        value: "address",
-        help: "where to ask, if not through the data directory",
-        default: defaults.http,
-      },
-      json,
-    ],
-    exits: [[3, "no daemon answers"]],
+    flags: [json, ...asking],
+    exits: askExits,
     run: async (values) => (await import("./status.ts")).status(values),
   },
   {
+    name: "dashboard",
+    summary: "print a link that opens the dashboard, for one browser",
+    examples: ["tipstaff dashboard", "tipstaff dashboard --open"],
+    flags: [{ name: "open", help: "open it in the browser" }, json, ...asking],
+    exits: writeExits,
+    run: async (values) => (await import("./dashboard.ts")).dashboard(values),
+  },
+  {
     name: "doctor",
-    summary: "verify every entry of the log and its snapshots",
+    summary: "check the log and all around it, and say what to do",
     examples: ["tipstaff doctor", "tipstaff doctor --data-dir /var/lib/tipstaff"],
-    flags: [dataDirectory, json],
-    exits: [[1, "something is damaged or missing"]],
+    flags: [json, ...asking],
+    exits: [[1, "something is damaged, missing or in the way"]],
     run: async (values) => (await import("./doctor.ts")).doctor(values),
   },
   {
+    name: "agents list",
+    aliases: ["ls"],
+    summary: "list agents, those that need a look first",
+    examples: ["tipstaff agents", "tipstaff agents --liveness unreachable --tool browser"],
+    flags: [
+      {
+        name: "liveness",
+        value: "alive|unreachable|dead",
+        isRepeated: true,
+        help: "only these; may be repeated",
+      },
+      tool,
+      {
+        name: "sort",
+        value: "attention|newest|oldest|name",
+        help: "which first",
+        default: "attention",
+      },
+      ...listing,
+    ],
+    exits: askExits,
+    run: async (values) => (await import("./agents.ts")).listAgents(values),
+  },
+  {
+    name: "agents get",
+    summary: "show an agent with what it holds, leads and works on",
+    examples: ["tipstaff agents get scraper", "tipstaff agents get 3f2a --json"],
+    arguments: [agent],
+    flags: [json, ...asking],
+    exits: getExits,
+    run: async (values, words) => (await import("./agents.ts")).getAgent(values, words),
+  },
+  {
+    name: "agents watch",
+    summary: "show agents as they come, fall silent and go",
+    examples: ["tipstaff agents watch", "tipstaff agents watch --json"],
+    flags: watching,
+    exits: askExits,
+    run: async (values) => (await import("./events.ts")).watch("agents", values),
+  },
+  {
+    name: "agents deregister",
+    aliases: ["rm"],
+    summary: "end an agent: what it holds is free at once",
+    examples: ["tipstaff agents deregister scraper", "tipstaff agents deregister 3f2a --yes"],
+    arguments: [agent],
+    flags: [yes, json, ...asking],
+    exits: writeExits,
+    run: async (values, words) => (await import("./agents.ts")).deregisterAgent(values, words),
+  },
+  {
+    name: "leases list",
+    aliases: ["ls"],
+    summary: "list leases, those that end soonest first",
+    examples: ["tipstaff leases", "tipstaff leases --agent scraper"],
+    flags: [
+      { name: "agent", value: "agent", help: "only those this agent holds" },
+      { name: "sort", value: "expiry|newest|oldest|task", help: "which first", default: "expiry" },
+      ...listing,
+    ],
+    exits: askExits,
+    run: async (values) => (await import("./leases.ts")).listLeases(values),
+  },
+  {
+    name: "leases get",
+    summary: "show who holds a task, with which token, until when",
+    examples: ["tipstaff leases get invoice-42", "tipstaff leases get invoice-42 --json"],
+    arguments: [leased],
+    flags: [json, ...asking],
+    exits: [[1, "nobody holds it"], unreachable],
+    run: async (values, words) => (await import("./leases.ts")).getLease(values, words),
+  },
+  {
+    name: "leases watch",
+    summary: "show leases as they are taken, renewed and lost",
+    examples: ["tipstaff leases watch", "tipstaff leases watch --json"],
+    flags: watching,
+    exits: askExits,
+    run: async (values) => (await import("./events.ts")).watch("leases", values),
+  },
+  {
+    name: "leases release",
+    aliases: ["rm"],
+    summary: "take a task from its holder, so that another can have it",
+    examples: ["tipstaff leases release invoice-42", "tipstaff leases release invoice-42 --yes"],
+    arguments: [leased],
+    flags: [yes, json, ...asking],
+    exits: writeExits,
+    run: async (values, words) => (await import("./leases.ts")).releaseLease(values, words),
+  },
+  {
+    name: "elections list",
+    aliases: ["ls"],
+    summary: "list groups and who leads them",
+    examples: ["tipstaff elections", "tipstaff elections --sort group"],
+    flags: [
+      { name: "sort", value: "newest|group", help: "which first", default: "newest" },
+      ...listing,
+    ],
+    exits: askExits,
+    run: async (values) => (await import("./elections.ts")).listElections(values),
+  },
+  {
+    name: "elections get",
+    summary: "show a group: leader, term, candidates",
+    examples: ["tipstaff elections get indexers", "tipstaff elections get indexers --json"],
+    arguments: [group],
+    flags: [json, ...asking],
+    exits: [[1, "there is no such group"], unreachable],
+    run: async (values, words) => (await import("./elections.ts")).getElection(values, words),
+  },
+  {
+    name: "elections watch",
+    summary: "show leaders as they change",
+    examples: ["tipstaff elections watch", "tipstaff elections watch --json"],
+    flags: watching,
+    exits: askExits,
+    run: async (values) => (await import("./events.ts")).watch("elections", values),
+  },
+  {
+    name: "elections resign",
+    summary: "make the leader of a group stand down, or the agent that is named",
+    examples: [
+      "tipstaff elections resign indexers",
+      "tipstaff elections resign indexers --agent b",
+    ],
+    arguments: [group],
+    flags: [
+      { name: "agent", value: "agent", help: "the candidate that leaves", default: "the leader" },
+      yes,
+      json,
+      ...asking,
+    ],
+    exits: writeExits,
+    run: async (values, words) => (await import("./elections.ts")).resign(values, words),
+  },
+  {
+    name: "policies list",
+    aliases: ["ls"],
+    summary: "list policies",
+    examples: ["tipstaff policies", "tipstaff policies --query browser"],
+    flags: [{ name: "sort", value: "id|newest", help: "which first", default: "id" }, ...listing],
+    exits: askExits,
+    run: async (values) => (await import("./policies.ts")).listPolicies(values),
+  },
+  {
+    name: "policies get",
+    summary: "show one policy",
+    examples: ["tipstaff policies get scrapers-browse", "tipstaff policies get p1 --json"],
+    arguments: [policy],
+    flags: [json, ...asking],
+    exits: [[1, "there is no such policy"], unreachable],
+    run: async (values, words) => (await import("./policies.ts")).getPolicy(values, words),
+  },
+  {
+    name: "policies set",
+    summary: "create a policy, or replace the one of that id",
+    examples: [
+      "tipstaff policies set p1 --subject 'agent:scraper*' --action call --resource 'tool:*'",
+      "tipstaff policies set p2 --subject '*' --action call --resource tool:rm --effect deny",
+    ],
+    arguments: [policy],
+    flags: [
+      { name: "subject", value: "pattern", help: "who; * stands for anything" },
+      { name: "action", value: "pattern", help: "does what" },
+      { name: "resource", value: "pattern", help: "to what" },
+      { name: "effect", value: "allow|deny", help: "deny wins", default: "allow" },
+      json,
+      ...asking,
+    ],
+    exits: writeExits,
+    run: async (values, words) => (await import("./policies.ts")).setPolicy(values, words),
+  },
+  {
+    name: "policies delete",
+    aliases: ["rm"],
+    summary: "delete a policy",
+    examples: ["tipstaff policies delete p1", "tipstaff policies delete p1 --yes"],
+    arguments: [policy],
+    flags: [yes, json, ...asking],
+    exits: writeExits,
+    run: async (values, words) => (await import("./policies.ts")).deletePolicy(values, words),
+  },
+  {
+    name: "policies check",
+    summary: "say whether this subject may do this, and which policy decides",
+    examples: [
+      "tipstaff policies check agent:scraper call tool:browser",
+      "tipstaff policies check agent:scraper call tool:browser --explain",
+    ],
+    arguments: [{ name: "subject", help: "such as agent:scraper" }, action, resource],
+    flags: [{ name: "explain", help: "show all policies that apply" }, json, ...asking],
+    exits: [[1, "no, it may not"], unreachable],
+    run: async (values, words) => (await import("./policies.ts")).checkPolicy(values, words),
+  },
+  {
+    name: "policies who",
+    summary: "say which of the agents that are here may do this",
+    examples: [
+      "tipstaff policies who call tool:browser",
+      "tipstaff policies who call 'tool:x' --json",
+    ],
+    arguments: [action, resource],
+    flags: [json, ...asking],
+    exits: askExits,
+    run: async (values, words) => (await import("./policies.ts")).whoMay(values, words),
+  },
+  {
+    name: "policies apply",
+    summary: "make policies as they stand in files",
+    examples: [
+      "tipstaff policies apply -f policies/ --dry-run",
+      "tipstaff policies apply -f policies/ --prune --yes",
+    ],
+    flags: [
+      {
+        name: "file",
+        short: "f",
+        value: "path",
+        isRepeated: true,
+        help: "a .json file, or a directory of them: each holds one policy or a list",
+      },
+      { name: "dry-run", help: "only show what would change" },
+      { name: "prune", help: "delete policies that stand in no file" },
+      yes,
+      json,
+      ...asking,
+    ],
+    exits: [[1, "a file is wrong, or a change was refused"], unreachable],
+    run: async (values) => (await import("./apply.ts")).applyPolicies(values),
+  },
+  {
+    name: "tasks list",
+    aliases: ["ls"],
+    summary: "list tasks, those that need a look first",
+    examples: ["tipstaff tasks", "tipstaff tasks --state dead --type invoice"],
+    flags: [
+      {
+        name: "state",
+        value: "delayed|pending|claimed|completed|cancelled|dead",
+        isRepeated: true,
+        help: "only these; may be repeated",
+      },
+      { name: "type", value: "type", help: "only tasks of this type" },
+      { name: "agent", value: "agent", help: "only those this agent works on" },
+      { name: "sort", value: "attention|newest|oldest", help: "which first", default: "attention" },
+      ...listing,
+    ],
+    exits: askExits,
+    run: async (values) => (await import("./tasks.ts")).listTasks(values),
+  },
+  {
+    name: "tasks get",
+    summary: "show a task with its input and output",
+    examples: ["tipstaff tasks get 3f2a", "tipstaff tasks get 3f2a --only output > result"],
+    arguments: [task],
+    flags: [
+      { name: "only", value: "input|output", help: "write exactly these bytes, nothing else" },
+      json,
+      ...asking,
+    ],
+    exits: getExits,
+    run: async (values, words) => (await import("./tasks.ts")).getTask(values, words),
+  },
+  {
+    name: "tasks create",
+    summary: "queue a task for whoever has the tools",
+    examples: [
+      "tipstaff tasks create invoice --input @invoice.pdf --tool pdf --retries 3",
+      "echo hello | tipstaff tasks create greet --input - --delay 5m",
+    ],
+    arguments: [{ name: "type", help: "what kind of work it is; agents claim by type" }],
+    flags: [
+      { name: "input", value: "text|@file|-", help: "what the agent gets; - reads standard input" },
+      {
+        name: "tool",
+        value: "tool",
+        isRepeated: true,
+        help: "only for agents that have it; may be repeated",
+      },
+      { name: "priority", value: "number", help: "higher goes first", default: "0" },
+      {
+        name: "retries",
+        value: "number",
+        help: "how often a failure is tried again",
+        default: "0",
+      },
+      { name: "claim", value: "duration", help: "how long an agent has for it", default: "60s" },
+      {
+        name: "deliveries",
+        value: "number",
+        help: "it is dead after so many claims that ended without a word; 0: no limit",
+        default: "0",
+      },
+      { name: "delay", value: "duration", help: "not before this time has passed", default: "0s" },
+      { name: "key", value: "key", help: "asked again with the same key, it is the same task" },
+      json,
+      ...asking,
+    ],
+    exits: writeExits,
+    run: async (values, words) => (await import("./tasks.ts")).createTask(values, words),
+  },
+  {
+    name: "tasks cancel",
+    aliases: ["rm"],
+    summary: "end a task: nobody shall do it any more",
+    examples: ["tipstaff tasks cancel 3f2a", "tipstaff tasks cancel 3f2a --yes"],
+    arguments: [task],
+    flags: [yes, json, ...asking],
+    exits: writeExits,
+    run: async (values, words) => (await import("./tasks.ts")).cancelTask(values, words),
+  },
+  {
+    name: "tasks requeue",
+    summary: "try a dead or cancelled task anew",
+    examples: ["tipstaff tasks requeue 3f2a", "tipstaff tasks requeue 3f2a --json"],
+    arguments: [task],
+    flags: [json, ...asking],
+    exits: writeExits,
+    run: async (values, words) => (await import("./tasks.ts")).requeueTask(values, words),
+  },
+  {
+    name: "tasks watch",
+    summary: "show tasks as they are queued, claimed and done",
+    examples: ["tipstaff tasks watch", "tipstaff tasks watch --json"],
+    flags: watching,
+    exits: askExits,
+    run: async (values) => (await import("./events.ts")).watch("tasks", values),
+  },
+  {
+    name: "find",
+    summary: "find agents by what they can do, best first",
+    examples: [
+      "tipstaff find 'read totals from invoices'",
+      "tipstaff find 'web page' --tool browser",
+    ],
+    arguments: [{ name: "words", help: "what is to be done, in your own words", isMany: true }],
+    flags: [
+      tool,
+      { name: "limit", value: "number", help: "how many at most", default: "10" },
+      json,
+      ...asking,
+    ],
+    exits: [[1, "nobody is found"], unreachable],
+    run: async (values, words) => (await import("./find.ts")).find(values, words),
+  },
+  {
+    name: "events",
+    summary: "show what happened, oldest first",
+    examples: ["tipstaff events --follow", "tipstaff events --after 1200 --topic lease. --json"],
+    flags: [
+      { name: "follow", help: "go on as things happen, also after the daemon starts again" },
+      { name: "after", value: "sequence", help: "begin after this entry; absent: the last 50" },
+      {
+        name: "topic",
+        value: "prefix",
+        isRepeated: true,
+        help: "only topics that begin so; may be repeated",
+      },
+      { name: "about", value: "id", help: "only about this agent, task, group or policy" },
+      { name: "limit", value: "number", help: "how many at most", default: "50" },
+      jsonLines,
+      ...asking,
+    ],
+    exits: askExits,
+    run: async (values) => (await import("./events.ts")).events(values),
+  },
+  {
+    name: "completions",
+    summary: "print completions for your shell",
+    examples: [
+      "source <(tipstaff completions bash)",
+      "tipstaff completions fish > ~/.config/fish/completions/tipstaff.fish",
+    ],
+    arguments: [{ name: "bash|zsh|fish", help: "the shell" }],
+    flags: [],
+    exits: [],
+    run: async (_, words) => (await import("./completions.ts")).completions(words),
+  },
+  {
     name: "agentkeeper",
-    summary: "run the daemon with AgentKeeper's flags; also installed as agentkeeper",
+    summary: "run the daemon with AgentKeeper's flags",
     examples: ["agentkeeper --addr=:7070 --data-dir=/var/lib/agentkeeper", "agentkeeper"],
     flags: [
       {

@@ -4,11 +4,14 @@ import { LogError } from "../log/index.ts";
 import { type Daemon, type ServeOptions, serve } from "../serve.ts";
 import { ListenError, type Place, printPlace } from "../transport/index.ts";
 import { type Places, parseAddress, placesFor } from "./address.ts";
+import { defaults } from "./defaults.ts";
 import { exits } from "./exits.ts";
+import { Failure } from "./failure.ts";
 import { parseKeep } from "./keep.ts";
 import { makeLogger } from "./logger.ts";
 import { dataDirectoryFrom, printPath } from "./paths.ts";
-import { defaults, type Values } from "./table.ts";
+import type { Values } from "./table.ts";
+import { print } from "./terminal.ts";
 import { ensureToken, tokenPath } from "./token.ts";
 import { version } from "./version.ts";
 
@@ -23,6 +26,7 @@ export async function up(values: Values): Promise<number> {
     httpDefault: defaults.http,
     dataDirectory: isMemory ? undefined : dataDirectoryFrom(values),
     tokenDirectory: dataDirectoryFrom(values),
+    addressFlags: "--grpc or --http",
     isJson: values["json"] === true,
     isInsecure: values["insecure"] === true,
     logFormat: values["log-format"],
@@ -41,6 +45,7 @@ export async function agentkeeper(values: Values): Promise<number> {
     httpDefault: defaults.agentkeeperHttp,
     dataDirectory: values["data-dir"] ? dataDirectoryFrom(values) : undefined,
     tokenDirectory: dataDirectoryFrom(values),
+    addressFlags: "--addr or --metrics-addr",
     isJson: false,
     isInsecure: values["insecure"] === true,
     logFormat: values["log-format"],
@@ -59,6 +64,8 @@ type Wishes = {
   readonly dataDirectory: string | undefined;
   /** Where the local token is: also a daemon that keeps nothing has one. */
   readonly tokenDirectory: string;
+  /** For whoever must choose other addresses. */
+  readonly addressFlags: string;
   /** Say in one line of JSON where it serves, for programs. */
   readonly isJson: boolean;
   readonly isInsecure: boolean;
@@ -121,14 +128,14 @@ async function run(wishes: Wishes): Promise<number> {
     isServing = true;
   } catch (error) {
     if (!(error instanceof LogError || error instanceof ListenError)) throw error;
-    logger.fatal(error.message);
+    logger.fatal(`${error.message}${nextStep(error, wishes)}`);
     return exits.no;
   }
   const isNarrowed = grpc.isNarrowed || http.isNarrowed;
   if (wishes.isJson) {
-    process.stdout.write(`${JSON.stringify(ready(daemon, wishes))}\n`);
+    print(`${JSON.stringify(ready(daemon, wishes))}\n`);
   } else if (logFormat === "text") {
-    process.stdout.write(banner(daemon, wishes, { isNarrowed }));
+    print(banner(daemon, wishes, { isNarrowed }));
   } else {
     if (isNarrowed) logger.warn("only this machine can connect; --insecure would let others in");
     logger.info({ grpc: daemon.grpc.map(printPlace), http: daemon.http.map(printPlace) }, "up");
@@ -138,6 +145,18 @@ async function run(wishes: Wishes): Promise<number> {
   logger.info(`${signal}: stopping`);
   await daemon[Symbol.asyncDispose]();
   return exits.ok;
+}
+
+/** What to do about it, on the same line. */
+function nextStep(error: LogError | ListenError, { addressFlags }: Wishes): string {
+  switch (error.code) {
+    case "address_in_use":
+      return `; tipstaff doctor says whose it is, ${addressFlags} takes another`;
+    case "in_use":
+      return "; tipstaff status shows its process, --data-dir takes another directory";
+    default:
+      return "";
+  }
 }
 
 /** Where none can be kept nobody can write over HTTP; that is no reason not to serve. */
@@ -238,7 +257,6 @@ function textOf(value: Values[string]): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-function mistake(message: string): number {
-  process.stderr.write(`tipstaff: ${message}\n`);
-  return exits.usage;
+function mistake(message: string): never {
+  throw new Failure("mistake", message);
 }

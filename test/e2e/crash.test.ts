@@ -88,7 +88,7 @@ async function endAgainAndAgain(
   assert.equal(daemon.stderr.match(/warn/), null, daemon.stderr);
 
   const { code, stdout } = await tipstaff("doctor", "--data-dir", options.dataDirectory);
-  assert.match(stdout, /^all well/);
+  assert.match(stdout, /^all well/m);
   assert.equal(code, 0);
   const log = readLog(options.dataDirectory);
   assertContinuous(log);
@@ -130,7 +130,7 @@ test("a kill while a snapshot is written leaves a log that opens, and loses noth
   assert.equal(early.length, 1 + 10 + 80);
   await daemon.end("SIGTERM");
   const { stdout } = await tipstaff("doctor", "--data-dir", dataDirectory);
-  assert.match(stdout, /^all well: \d+ entries and [12] snapshots/);
+  assert.match(stdout, /^all well: \d+ entries and [12] snapshots/m);
 });
 
 test("a kill while the log is cut leaves a log that opens, and loses nothing that is true", async (context) => {

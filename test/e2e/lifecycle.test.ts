@@ -143,9 +143,9 @@ describe("looking at it", { concurrency: 2 }, () => {
     const text = await tipstaff("status", "--data-dir", dataDirectory);
     assert.equal(text.code, 0, text.stderr);
     assert.match(text.stdout, new RegExp(`^tipstaff .* process ${daemon.pid}$`, "m"));
-    assert.match(text.stdout, /^ {2}agents +1 alive · 0 unreachable · 0 dead$/m);
+    assert.match(text.stdout, /^ {2}agents +1 alive$/m);
     assert.match(text.stdout, /^ {2}leases +1 held$/m);
-    assert.match(text.stdout, new RegExp(`^ {2}gRPC +${daemon.address}$`, "m"));
+    assert.match(text.stdout, new RegExp(`^ {2}gRPC +localhost:${daemon.port}$`, "m"));
 
     const json = await tipstaff("status", "--json", "--data-dir", dataDirectory);
     assert.equal(json.code, 0, json.stderr);
@@ -184,7 +184,7 @@ describe("looking at it", { concurrency: 2 }, () => {
     for (; !isOver; calls += 1) done(await client.register(`agent-${calls}`));
     await over;
     const { code, stdout } = await examining;
-    assert.match(stdout, /^all well: \d+ entries and 0 snapshots/);
+    assert.match(stdout, /^all well: \d+ entries and 0 snapshots/m);
     assert.equal(code, 0);
 
     const json = await tipstaff("doctor", "--json", "--data-dir", dataDirectory);
@@ -196,9 +196,9 @@ describe("looking at it", { concurrency: 2 }, () => {
 
   test("doctor says that there is no log", async () => {
     using directory = scratch();
-    const { code, stderr } = await tipstaff("doctor", "--data-dir", directory.path);
+    const { code, stdout } = await tipstaff("doctor", "--data-dir", directory.path);
     assert.equal(code, 1);
-    assert.match(stderr, /there is no log in/);
+    assert.match(stdout, /there is no log in/);
   });
 });
 
@@ -214,7 +214,8 @@ describe("a log that is not as it was", { concurrency: 2 }, () => {
     await assertRefused(dataDirectory, /entry 3 of the log is damaged/);
     const { code, stdout } = await tipstaff("doctor", "--data-dir", dataDirectory);
     assert.equal(code, 1);
-    assert.match(stdout, /^NOT well: .*\nentry 3 is damaged\n$/);
+    assert.match(stdout, /^fail +log +entry 3 is damaged$/m);
+    assert.match(stdout, /^NOT well: /m);
 
     edit(dataDirectory, change("agent-9", "agent-1"));
     await using daemon = await Daemon.start({ dataDirectory });
@@ -381,7 +382,7 @@ test("20,000 entries add less than half a second to a start", async () => {
     };
   }
   const { stdout } = await tipstaff("doctor", "--data-dir", full);
-  assert.match(stdout, /^all well: 200\d\d entries/);
+  assert.match(stdout, /^all well: 200\d\d entries/m);
 });
 
 async function startMs(dataDirectory: string): Promise<number> {
@@ -415,7 +416,9 @@ describe("where it listens", { concurrency: 2 }, () => {
       assert.deepEqual(await within(patienceMs, daemon.exited, "the refusal"), failed);
       assert.match(
         daemon.stderr,
-        new RegExp(`^\\S+ fatal ${busy} is in use by another program\n$`),
+        new RegExp(
+          `^\\S+ fatal ${busy} is in use by another program; .*--metrics-addr takes another\n$`,
+        ),
       );
       assert.equal(daemon.stdout, "");
     }

@@ -1,0 +1,163 @@
+/** `tipstaff agents`: who is there, and how they are. */
+import type { Agent, AgentDetail } from "../wire/api/index.ts";
+import { type Cell, type Column, printFacts } from "./columns.ts";
+import { confirm } from "./confirm.ts";
+import { call } from "./daemon.ts";
+import { Failure, no } from "./failure.ts";
+import { limits } from "./limits.ts";
+import { collect, printList, printOne, tally } from "./lists.ts";
+import type { Values } from "./table.ts";
+import { paint, type Tone } from "./terminal.ts";
+import { printable } from "./text.ts";
+import { ago, countOf, forHowLong, left } from "./times.ts";
+import { choiceIn, choicesIn, textsIn } from "./values.ts";
+
+const livenesses = ["alive", "unreachable", "dead"] as const;
+
+export async function listAgents(values: Values): Promise<number> {
+  const liveness = choicesIn(values, "liveness", livenesses);
+  const tool = textsIn(values, "tool");
+  const listed = await collect(values, "listAgents", {
+    sort: choiceIn(values, "sort", ["attention", "newest", "oldest", "name"]) ?? "attention",
+    ...(liveness ? { liveness } : {}),
+    ...(tool ? { tool } : {}),
+  });
+  return printList(values, listed, {
+    columns: columnsAt(listed.nowMs),
+    noun: ["agent", "agents"],
+    empty: "no agents; examples/one-holder shows how one registers",
+    counts: (rows) => [
+      ...waitingCount(rows),
+      ...tally(rows, (row) => row.liveness, ["unreachable", "dead"]),
+    ],
+  });
+}
+
+function waitingCount(rows: readonly Agent[]): readonly string[] {
+  const count = rows.filter((row) => stateOf(row).text === "waiting").length;
+  return count === 0 ? [] : [`${count} ${count === 1 ? "waits" : "wait"} for you`];
+}
+
+/** What it does, or if that does not matter any more, how it is. */
+function stateOf({ liveness, activity }: Agent): { readonly text: string; readonly tone: Tone } {
+  switch (liveness) {
+    case "dead":
+      return { text: "dead", tone: "dim" };
+    case "unreachable":
+      return { text: "unreachable", tone: "bad" };
+    case "alive":
+      if (activity?.state === "waiting") return { text: "waiting", tone: "warn" };
+      return { text: activity?.state ?? "alive", tone: "good" };
+  }
+}
+
+function columnsAt(nowMs: number): readonly Column<Agent>[] {
+  return [
+    { title: "STATE", cell: stateOf, weight: 10 },
+    { title: "FOR", cell: (row) => forHowLong(nowMs - sinceMs(row)), weight: 6 },
+    { title: "AGENT", cell: ({ card }) => card.name, weight: 9, cellsMin: 10 },
+    { title: "ID", cell: ({ id }) => id.slice(0, 8), weight: 8 },
+    { title: "DOING", cell: ({ activity }) => activity?.note ?? "", weight: 5, cellsMin: 12 },
+    { title: "TOOLS", cell: ({ card }) => card.tools.join(", "), weight: 2, cellsMin: 8 },
+    { title: "DOES", cell: ({ card }) => card.description, weight: 1, cellsMin: 12 },
+    {
+      title: "HEARD",
+      cell: (row) => (row.liveness === "dead" ? "" : ago(row.lastHeartbeatAtMs, nowMs)),
+      weight: 7,
+    },
+  ];
+}
+
+function sinceMs(row: Agent): number {
+  if (row.liveness === "dead") return row.diedAtMs ?? row.lastHeartbeatAtMs;
+  if (row.liveness === "unreachable") return row.lastHeartbeatAtMs;
+  return row.activity?.sinceMs ?? row.registeredAtMs;
+}
+
+export async function getAgent(values: Values, [word = ""]: readonly string[]): Promise<number> {
+  const { id } = await findAgent(values, word);
+  const agent = await call(values, "getAgent", { agentId: id });
+  const { nowMs } = await call(values, "getOverview", {});
+  return printOne(values, agent, (shown) => describe(shown, nowMs));
+}
+
+function describe(agent: AgentDetail, nowMs: number): string {
+  const { card, activity } = agent;
+  const { text: state, tone } = stateOf(agent);
+  const facts: (readonly [string, Cell])[] = [
+    ["id", agent.id],
+    ["state", { text: `${state} for ${forHowLong(nowMs - sinceMs(agent))}`, tone }],
+    [
+      "heard",
+      `${ago(agent.lastHeartbeatAtMs, nowMs)}, must be heard every ${forHowLong(agent.ttlMs)}`,
+    ],
+    ["registered", ago(agent.registeredAtMs, nowMs)],
+  ];
+  const add = (name: string, text: string): void => {
+    if (text !== "") facts.push([name, text]);
+  };
+  add("doing", activity?.note ?? "");
+  add("does", card.description);
+  add("version", card.version);
+  add("tools", card.tools.join(", "));
+  for (const { name, description } of card.capabilities) {
+    add("can", description === "" ? name : `${name}: ${description}`);
+  }
+  for (const [name, value] of Object.entries(card.metadata)) add(name, value);
+  for (const { taskId, token, expiresAtMs } of agent.leases) {
+    add("holds", `${taskId} · ${left(expiresAtMs, nowMs)} · token ${token}`);
+  }
+  for (const { id, type, claimExpiresAtMs } of agent.claims) {
+    const until = claimExpiresAtMs === undefined ? "" : ` · ${left(claimExpiresAtMs, nowMs)}`;
+    add("works on", `${type} ${id}${until}`);
+  }
+  for (const { group, isLeader } of agent.groups) add(isLeader ? "leads" : "stands for", group);
+  return `${paint("bold", printable(card.name))}\n\n${printFacts(facts)}`;
+}
+
+export async function deregisterAgent(
+  values: Values,
+  [word = ""]: readonly string[],
+): Promise<number> {
+  const agent = await findAgent(values, word);
+  const { leases, claims, groups } = await call(values, "getAgent", { agentId: agent.id });
+  const held = [
+    ...(leases.length > 0 ? [countOf(leases.length, "lease")] : []),
+    ...(claims.length > 0 ? [countOf(claims.length, "task")] : []),
+    ...(groups.length > 0 ? [countOf(groups.length, "group")] : []),
+  ];
+  const loses = held.length > 0 ? `, which loses ${held.join(", ")}` : "";
+  confirm(values, `End agent ${agent.card.name} (${agent.id.slice(0, 8)})${loses}?`);
+  await call(values, "deregisterAgent", { agentId: agent.id });
+  return printOne(values, { agentId: agent.id }, () => `${printable(agent.card.name)} has left\n`);
+}
+
+/**
+ * The agent that is meant: by its id, the beginning of its id, or its card's name. Among several of one
+ * name, those that are dead do not count if one lives.
+ */
+export async function findAgent(values: Values, word: string): Promise<Agent> {
+  if (word === "") throw no("an agent without a name is none");
+  if (/^[0-9a-f]{32}$/.test(word)) return await call(values, "getAgent", { agentId: word });
+  const { rows, total } = await call(values, "listAgents", { query: word, limit: limits.pageMax });
+  const named = rows.filter(({ card }) => card.name === word);
+  const begun = word.length >= 2 ? rows.filter(({ id }) => id.startsWith(word)) : [];
+  const matching = named.length > 0 ? named : begun;
+  const living = matching.filter(({ liveness }) => liveness !== "dead");
+  const [agent, ...others] = living.length > 0 ? living : matching;
+  if (!agent) {
+    const isCut = total > limits.pageMax;
+    throw new Failure("agent_not_found", `there is no agent ${printable(word)}`, [
+      isCut ? `${total} contain it; give the whole id` : "tipstaff agents lists them",
+    ]);
+  }
+  if (others.length > 0) {
+    const shown = [agent, ...others].slice(0, limits.namesakesShownMax);
+    throw no(
+      `${printable(word)} is ${countOf(others.length + 1, "agent")}; give the id of one`,
+      ...shown.map(({ id, card, liveness }) => `${id}  ${printable(card.name)}  ${liveness}`),
+      ...(others.length + 1 > shown.length ? ["…"] : []),
+    );
+  }
+  return agent;
+}

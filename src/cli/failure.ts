@@ -1,0 +1,51 @@
+/** How a command ends that cannot do what it was asked: what happened, why, what to do; and its exit code. */
+import type { ErrorCode } from "../wire/api/index.ts";
+import { exits } from "./exits.ts";
+import { say } from "./terminal.ts";
+import { printable } from "./text.ts";
+
+/**
+ * What the daemon refuses has the daemon's code. `unreachable`: nobody answers. `not_ours`: somebody else
+ * does. `mistake`: typed wrong. `no`: the answer is no.
+ */
+export type FailureCode = ErrorCode | "unreachable" | "not_ours" | "mistake" | "no";
+
+export class Failure extends Error {
+  override readonly name = "Failure";
+  readonly code: FailureCode;
+  /** Why, and what to do about it, one line each. */
+  readonly advice: readonly string[];
+
+  constructor(code: FailureCode, message: string, advice: readonly string[] = []) {
+    super(message);
+    this.code = code;
+    this.advice = advice;
+  }
+}
+
+/** Something was typed that cannot be meant. */
+export function mistake(message: string, ...advice: readonly string[]): Failure {
+  return new Failure("mistake", message, advice);
+}
+
+/** The answer is no. */
+export function no(message: string, ...advice: readonly string[]): Failure {
+  return new Failure("no", message, advice);
+}
+
+/** Says it on standard error, and answers the exit code. What is no failure is a fault, and goes on. */
+export function explain(error: unknown, program: string): number {
+  if (!(error instanceof Failure)) throw error;
+  const lines = [`${program}: ${error.message}`, ...error.advice].map(printable);
+  say(`${lines.join("\n  ")}\n`);
+  switch (error.code) {
+    case "unreachable":
+    case "not_ours":
+      return exits.unreachable;
+    case "mistake":
+    case "invalid_argument":
+      return exits.usage;
+    default:
+      return exits.no;
+  }
+}

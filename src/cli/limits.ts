@@ -1,0 +1,35 @@
+/** Bounds of the command line, as one that asks the daemon. */
+export const limits = {
+  /** A daemon answers in milliseconds; what takes so long does not answer. */
+  answerMs: 10_000,
+  /** A page has a thousand rows at most; the input of a task, two megabytes. */
+  answerBytesMax: 100_000_000,
+  /** Whether somebody listens on a port of this machine. */
+  portMs: 1_000,
+
+  /** What the daemon gives at a time. */
+  pageMax: 1_000,
+  /** Of a list, unless more is asked for: what one looks through. */
+  rowsDefault: 1_000,
+  entriesDefault: 50,
+  /** Names of agents that are known to whoever reads along; the oldest are shown by their ids again. */
+  namesMax: 10_000,
+
+  /** Between two attempts to reach a daemon that is gone: soon at first, then rarely. */
+  pauseMsMin: 250,
+  pauseMsMax: 5_000,
+  /** The daemon comments every 15 s: who is silent for longer than this is gone. */
+  silenceMsMax: 45_000,
+  /** Of one event; the input of a task is never in it. */
+  messageLengthMax: 50_000_000,
+
+  /** What one process compares at ease. */
+  policiesMax: 1_000_000,
+  policyFileBytesMax: 50_000_000,
+  /** What is wrong with files is told at once, up to here. */
+  problemsShownMax: 20,
+  /** Of things that go by the same name. */
+  namesakesShownMax: 5,
+  /** Of the input of a task, where it is only shown. */
+  previewLengthMax: 2_000,
+} as const;

@@ -1,0 +1,101 @@
+/** Lists: all pages up to a limit, as a table for people or one document for machines. */
+import type { Answer, Input, OperationName, Page } from "../wire/api/index.ts";
+import { type Column, printColumns } from "./columns.ts";
+import { call } from "./daemon.ts";
+import { exits } from "./exits.ts";
+import { mistake } from "./failure.ts";
+import { limits } from "./limits.ts";
+import type { Values } from "./table.ts";
+import { paint, print } from "./terminal.ts";
+import { jsonOf } from "./text.ts";
+import { countOf, grouped } from "./times.ts";
+import { numberIn, textIn } from "./values.ts";
+
+/** The operations that answer with a page. */
+type ListName = {
+  [Name in OperationName]: Answer<Name> extends Page<unknown> ? Name : never;
+}[OperationName];
+type RowOf<Name extends ListName> = Answer<Name>["rows"][number];
+
+export type Listed<Row> = Page<Row> & { readonly rows: readonly Row[] };
+
+/** Rows of as many pages as it takes. The totals, time and sequence are those of the first. */
+export async function collect<Name extends ListName>(
+  values: Values,
+  name: Name,
+  input: Input<Name>,
+): Promise<Listed<RowOf<Name>>> {
+  const limit = numberIn(values, "limit") ?? limits.rowsDefault;
+  if (limit < 1) throw mistake("--limit is 1 or more");
+  const query = textIn(values, "query");
+  const asked = { ...input, ...(query === undefined ? {} : { query }) };
+  const ask = (count: number, after?: string): Promise<Page<RowOf<Name>>> =>
+    call(values, name, {
+      ...asked,
+      limit: Math.min(limits.pageMax, count),
+      ...(after === undefined ? {} : { after }),
+    }) as Promise<Page<RowOf<Name>>>;
+  const first = await ask(limit);
+  const rows = [...first.rows];
+  for (let { next } = first; next !== undefined && rows.length < limit; ) {
+    const page = await ask(limit - rows.length, next);
+    rows.push(...page.rows);
+    next = page.rows.length > 0 ? page.next : undefined;
+  }
+  const { total, sequence, nowMs } = first;
+  return { rows, total, sequence, nowMs };
+}
+
+export type ListLook<Row> = {
+  readonly columns: readonly Column<Row>[];
+  /** What one and many are called. */
+  readonly noun: readonly [one: string, many: string];
+  /** Said when there is none. */
+  readonly empty: string;
+  /** More to count, such as `1 unreachable`; only of interest if all are shown. */
+  readonly counts?: (rows: readonly Row[]) => readonly string[];
+};
+
+export function printList<Row>(
+  values: Values,
+  listed: Listed<Row>,
+  { columns, noun: [one, many], empty, counts }: ListLook<Row>,
+): number {
+  const { rows, total, sequence, nowMs } = listed;
+  if (values["json"]) {
+    print(`${jsonOf({ rows, total, sequence, nowMs })}\n`);
+    return exits.ok;
+  }
+  if (rows.length === 0) {
+    print(`${empty}\n`);
+    return exits.ok;
+  }
+  const isWhole = rows.length >= total;
+  const last = isWhole
+    ? [countOf(rows.length, one, many), ...(counts?.(rows) ?? [])]
+    : [`${grouped(rows.length)} of ${countOf(total, one, many)}`, "--limit shows more"];
+  print(`${printColumns(rows, columns)}\n${paint("dim", last.join(" · "))}\n`);
+  return exits.ok;
+}
+
+/** How many of each kind there are, in the order of `names`, without those that are none. */
+export function tally<Row, Kind extends string>(
+  rows: readonly Row[],
+  kindOf: (row: Row) => Kind,
+  names: readonly Kind[],
+): readonly string[] {
+  return names.flatMap((name) => {
+    const count = rows.filter((row) => kindOf(row) === name).length;
+    return count === 0 ? [] : [`${grouped(count)} ${name}`];
+  });
+}
+
+/** One document for machines, or what `forPeople` makes of it. */
+export function printOne<Thing>(
+  values: Values,
+  thing: Thing,
+  forPeople: (thing: Thing) => string,
+): number {
+  print(values["json"] ? `${jsonOf(thing)}\n` : forPeople(thing));
+  return exits.ok;
+}
