@@ -15,6 +15,7 @@ const benches: ReadonlyMap<string, () => Promise<Bench>> = new Map<string, () =>
   ["memory", () => import("./memory.ts")],
   ["client-overhead", () => import("./client-overhead.ts")],
   ["watch-resume", () => import("./watch-resume.ts")],
+  ["command-start", () => import("./command-start.ts")],
 ]);
 
 async function main(args: readonly string[]): Promise<void> {

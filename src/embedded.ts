@@ -122,7 +122,7 @@ function preloadFor(state: string): string {
 
 /** The command line, built or not, beside this file. */
 function mainPath(): string {
-  const name = import.meta.url.endsWith(".ts") ? "cli/main.ts" : "tipstaff.js";
+  const name = import.meta.url.endsWith(".ts") ? "cli/main.ts" : "tipstaff.cjs";
   return fileURLToPath(new URL(name, import.meta.url));
 }
 

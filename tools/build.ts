@@ -3,20 +3,51 @@
  * no source is newer.
  */
 import { cpSync, rmSync, writeFileSync } from "node:fs";
-import { build } from "esbuild";
+import { type BuildOptions, build, type Plugin } from "esbuild";
 import { build as buildPage } from "vite";
 import { writeDeclarations } from "./declarations.ts";
 
-rmSync("dist", { recursive: true, force: true });
-await build({
-  entryPoints: { main: "src/cli/main.ts", embedded: "src/embedded.ts" },
+const forNode: BuildOptions = {
   outdir: "dist",
   bundle: true,
   platform: "node",
-  format: "esm",
   target: "node24",
   legalComments: "linked",
   logLevel: "warning",
+};
+
+/** Commands that bring the daemon's parts along: loaded when one of them is run. */
+const heavy = ["up", "doctor"];
+
+const leaveHeavyOut: Plugin = {
+  name: "leave heavy commands out",
+  setup: ({ onResolve }) => {
+    onResolve({ filter: new RegExp(`^\\./(${heavy.join("|")})\\.ts$`) }, ({ path }) => ({
+      path: path.replace(/\.ts$/, ".js"),
+      external: true,
+    }));
+  },
+};
+
+rmSync("dist", { recursive: true, force: true });
+// Commands that only ask are CommonJS, because there an import of `node:http` loads just that; an ES module
+// looks at every export, and one of them (WebSocket) loads half of Node: docs/decisions/0005.
+await build({
+  ...forNode,
+  entryPoints: { cli: "src/cli/main.ts" },
+  format: "cjs",
+  outExtension: { ".js": ".cjs" },
+  plugins: [leaveHeavyOut],
+});
+await build({
+  ...forNode,
+  entryPoints: {
+    ...Object.fromEntries(heavy.map((name) => [name, `src/cli/${name}.ts`])),
+    embedded: "src/embedded.ts",
+  },
+  format: "esm",
+  splitting: true,
+  chunkNames: "chunk-[hash]",
   // Some dependencies are CommonJS and ask for node's own modules at run time.
   banner: {
     js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
@@ -37,6 +68,6 @@ cpSync("src/views/meaning/table.bin", "dist/table.bin");
 await buildPage({ configFile: "web/vite.config.ts" });
 // Compiled code is kept between runs: the second start of a command is the one people feel.
 writeFileSync(
-  "dist/tipstaff.js",
-  'import { enableCompileCache } from "node:module";\nenableCompileCache();\nawait import("./main.js");\n',
+  "dist/tipstaff.cjs",
+  '"use strict";\nrequire("node:module").enableCompileCache();\nrequire("./cli.cjs");\n',
 );
