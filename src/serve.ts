@@ -109,6 +109,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       places: options.grpc,
       ...(options.taskLimits ? { taskLimits: options.taskLimits } : {}),
       onCall: (path) => metrics.countRpc(path),
+      onAnswer: (ms) => timeline.observeCall(ms),
       onFault: (fault, path) => warn(`${path} failed`, fault),
     }),
   );

@@ -8,7 +8,7 @@ const plan: { readonly by: string; readonly term: bigint }[] = [];
 
 /** Plans once while it leads, and stays in office until it is told to go. */
 function plans(agent: Agent, signal: AbortSignal): Promise<void> {
-  return agent.lead(group, async (term, isLeading) => {
+  return agent.onLeadership(group, async (term, isLeading) => {
     plan.push({ by: agent.name, term });
     await new Promise<void>((resolve) => {
       for (const end of [isLeading, signal]) end.addEventListener("abort", () => resolve());

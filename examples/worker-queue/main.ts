@@ -11,7 +11,7 @@ const stopping = new AbortController();
 const done: number[] = [];
 
 async function work(agent: Agent): Promise<void> {
-  for await (const task of agent.tasks({ types: [type], signal: stopping.signal })) {
+  for await (const task of client.tasks.claim(agent, { types: [type], signal: stopping.signal })) {
     const { picture } = task.input.json<{ picture: number }>();
     if (picture === 3 && task.deliveries === 1) {
       await task.fail("out of memory", { retryAfterMs: 100 });

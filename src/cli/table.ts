@@ -94,6 +94,14 @@ const keepFlags: readonly Flag[] = [
     default: "4G",
   },
 ];
+const embedderFlags: readonly Flag[] = [
+  {
+    name: "embedder",
+    value: "url",
+    help: "a model that find ranks with: a server with OpenAI's /v1/embeddings",
+  },
+  { name: "embedder-model", value: "name", help: "which of its models", default: "default" },
+];
 const json: Flag = { name: "json", help: "print one JSON document" };
 const jsonLines: Flag = { name: "json", help: "print one line of JSON for each event" };
 const yes: Flag = { name: "yes", short: "y", help: "do it without asking" };
@@ -162,6 +170,7 @@ export const commands: readonly CommandRow[] = [
       },
       ...taskFlags,
       ...keepFlags,
+      ...embedderFlags,
       insecure,
       logFormat,
       { name: "json", help: "when it serves, say where in one line of JSON" },

@@ -34,6 +34,8 @@ export async function up(values: Values): Promise<number> {
     taskOutputMax: textOf(values["task-output-max"]),
     keepDays: textOf(values["keep-days"]),
     keepBytes: textOf(values["keep-bytes"]),
+    embedder: textOf(values["embedder"]),
+    embedderModel: textOf(values["embedder-model"]),
   });
 }
 
@@ -53,6 +55,8 @@ export async function agentkeeper(values: Values): Promise<number> {
     taskOutputMax: textOf(values["task-output-max"]),
     keepDays: textOf(values["keep-days"]),
     keepBytes: textOf(values["keep-bytes"]),
+    embedder: undefined,
+    embedderModel: undefined,
   });
 }
 
@@ -74,6 +78,8 @@ type Wishes = {
   readonly taskOutputMax: string | undefined;
   readonly keepDays: string | undefined;
   readonly keepBytes: string | undefined;
+  readonly embedder: string | undefined;
+  readonly embedderModel: string | undefined;
 };
 
 async function run(wishes: Wishes): Promise<number> {
@@ -87,6 +93,11 @@ async function run(wishes: Wishes): Promise<number> {
   }
   const kept = parseKeep({ days: wishes.keepDays, bytes: wishes.keepBytes });
   if (kept.refusal !== undefined) return mistake(kept.refusal);
+  const { embedder: embedderUrl, embedderModel: model = "default" } = wishes;
+  if (embedderUrl !== undefined && !/^https?:/.test(URL.parse(embedderUrl)?.protocol ?? "")) {
+    return mistake("--embedder is the address of a server, such as http://localhost:11434/v1");
+  }
+  const apiKey = process.env["TIPSTAFF_EMBEDDER_KEY"];
   if (wishes.grpc === "") return mistake("an address for gRPC is needed");
   const grpc = placesOf(wishes.grpc, isInsecure);
   if (grpc.refusal !== undefined) return mistake(grpc.refusal);
@@ -115,6 +126,9 @@ async function run(wishes: Wishes): Promise<number> {
       process.exit(fault instanceof LogError ? exits.cannotWrite : exits.fault);
     },
     ...(dataDirectory === undefined ? {} : { dataDirectory }),
+    ...(embedderUrl === undefined
+      ? {}
+      : { embedder: { url: embedderUrl, model, ...(apiKey ? { apiKey } : {}) } }),
   };
   const stopping = stopSignal();
   let isServing = false;

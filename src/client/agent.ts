@@ -7,7 +7,7 @@ import type { ActivityState, Agent as AgentInfo, Card } from "../wire/api/index.
 import type { Calls, Cancellable } from "./calls.ts";
 import { newKey, readText, readTtl } from "./calls.ts";
 import { type Candidacy, campaign, type LeadWork, lead } from "./candidacy.ts";
-import { type ClaimedTask, type ClaimOptions, claimTask, claimTasks } from "./claim.ts";
+import { type ClaimedTask, type ClaimOptions, claimTask } from "./claim.ts";
 import { elapsedMs, later, type Moment, now } from "./deadline.ts";
 import { hasCode, TipstaffError } from "./errors.ts";
 import type { Hold } from "./hold.ts";
@@ -140,7 +140,11 @@ export class Agent implements AsyncDisposable {
    * the work has stopped it begins anew with the next term. Resolves with what the work returns while it
    * leads, rejects with what it throws, with the signal's reason, or when the agent dies.
    */
-  lead<Result>(group: string, work: LeadWork<Result>, options: Cancellable = {}): Promise<Result> {
+  onLeadership<Result>(
+    group: string,
+    work: LeadWork<Result>,
+    options: Cancellable = {},
+  ): Promise<Result> {
     return lead(this.#context, group, work, options);
   }
 
@@ -149,9 +153,9 @@ export class Agent implements AsyncDisposable {
     return claimTask(this.#context, options);
   }
 
-  /** Claims one task after the other: see `claimTasks`. For several at once, run several loops. */
-  tasks(options: Omit<ClaimOptions, "wait"> = {}): AsyncGenerator<ClaimedTask, void, undefined> {
-    return claimTasks(this.#context, options);
+  /** @internal For what the client does on behalf of an agent. */
+  get context(): AgentContext {
+    return this.#context;
   }
 
   /** Leaves: whatever it held is free at once. */

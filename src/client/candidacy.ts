@@ -30,7 +30,7 @@ export async function campaign(
   return new Candidacy(context, election);
 }
 
-/** See `Agent.lead`. */
+/** See `Agent.onLeadership`. */
 export async function lead<Result>(
   context: AgentContext,
   group: string,

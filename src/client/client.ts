@@ -18,6 +18,7 @@ import type {
 } from "../wire/api/index.ts";
 import { type Agent, type RegisterOptions, register } from "./agent.ts";
 import { type CallOptions, type Calls, type Cancellable, newKey } from "./calls.ts";
+import { type ClaimedTask, type ClaimOptions, claimTasks } from "./claim.ts";
 import { TipstaffError } from "./errors.ts";
 import { limits } from "./limits.ts";
 import { News } from "./news.ts";
@@ -223,6 +224,14 @@ class Tasks {
   create({ input, key = newKey(), signal, ...task }: CreateTask): Promise<TaskInfo> {
     const body = { ...task, input: encodePayload(input) };
     return this.#calls.call("createTask", body, { signal, key });
+  }
+
+  /** Claims one task after the other: see `claimTasks`. For several at once, run several loops. */
+  claim(
+    agent: Agent,
+    options: Omit<ClaimOptions, "wait"> = {},
+  ): AsyncGenerator<ClaimedTask, void, undefined> {
+    return claimTasks(agent.context, options);
   }
 
   async get(taskId: string, options: Cancellable = {}): Promise<TaskDetail> {

@@ -51,7 +51,7 @@ const inPage = `async (key) => {
   const held = lease.isHeld;
   const refused = await other.acquire("t").catch((error) => error.code);
   const { id } = await client.tasks.create({ type: "add", input: { numbers: [1, 2] } });
-  for await (const task of agent.tasks()) {
+  for await (const task of client.tasks.claim(agent)) {
     const { numbers } = task.input.json();
     await task.complete({ sum: numbers[0] + numbers[1] });
     break;

@@ -33,7 +33,7 @@ test("work is done while its agent leads, stops when it does not, and begins ane
   await using agent = await client.register({ name: "worker" });
   await using rival = await client.register({ name: "rival" });
   const terms: bigint[] = [];
-  const led = agent.lead("planners", async (term, signal) => {
+  const led = agent.onLeadership("planners", async (term, signal) => {
     terms.push(term);
     if (terms.length === 2) return "done";
     await new Promise((resolve) => signal.addEventListener("abort", resolve));
@@ -56,7 +56,7 @@ test("work that fails is told, and its agent does not lead any more", async (t) 
   await using plane = await openPlane(t);
   await using client = await plane.connect();
   await using agent = await client.register({ name: "worker" });
-  const broken = agent.lead("planners", () => {
+  const broken = agent.onLeadership("planners", () => {
     throw new Error("broken");
   });
   await assert.rejects(broken, /broken/);
@@ -72,7 +72,7 @@ test("a leader that slept does not lead until it has heard that it lives", async
   assert.equal(candidacy.isLeader, true);
   const signals: AbortSignal[] = [];
   const stopping = new AbortController();
-  const leading = agent.lead(
+  const leading = agent.onLeadership(
     "planners",
     async (_, signal) => {
       signals.push(signal);

@@ -182,7 +182,7 @@ test("aborting any call rejects with the reason given, and leaves nothing behind
     () => agent.campaign("g", { signal }),
     () => agent.claim({ signal, wait: true }),
     () => agent.report({ state: "idle" }, { signal }),
-    () => agent.tasks({ signal }).next(),
+    () => client.tasks.claim(agent, { signal }).next(),
     () => client.watch({ signal }).next(),
     () => client.agents.list({ signal }).next(),
     () => client.tasks.create({ type: "t", signal }),

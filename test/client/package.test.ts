@@ -65,7 +65,7 @@ export async function main(signal: AbortSignal): Promise<bigint> {
   await using client: Client = await connect({ signal });
   await using agent: Agent = await client.register({ name: "x" });
   await using lease: Lease = await agent.acquire("t", { wait: 1_000 });
-  for await (const task of agent.tasks({ signal })) await task.complete({ n: 1 });
+  for await (const task of client.tasks.claim(agent, { signal })) await task.complete({ n: 1 });
   for await (const entry of client.watch()) if (entry.type === "lease.acquired") return BigInt(entry.lease.token);
   if (lease.signal.reason instanceof TipstaffError && lease.signal.reason.code === "gap") return 1n;
   return lease.token;

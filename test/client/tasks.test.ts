@@ -18,7 +18,7 @@ test("a worker claims one task after the other and completes them", async (t) =>
     ids.push((await client.tasks.create(task)).id);
   }
   await client.tasks.create({ type: "other", input: 4 });
-  for await (const task of agent.tasks({ types: ["read"] })) {
+  for await (const task of client.tasks.claim(agent, { types: ["read"] })) {
     const { page } = task.input.json<{ page: number }>();
     assert.deepEqual([task.id, task.type, task.deliveries], [ids[page - 1], "read", 1]);
     await task.complete({ text: `page ${page}` });
@@ -39,12 +39,12 @@ test("a task that is left by going on, by break or by throwing has failed, and s
   for (let number = 0; number < 3; number++) await client.tasks.create({ type: "x" });
   const leave = async (): Promise<void> => {
     let number = 0;
-    for await (const _ of agent.tasks()) {
+    for await (const _ of client.tasks.claim(agent)) {
       number += 1;
       if (number === 1) continue;
       break;
     }
-    for await (const _ of agent.tasks()) throw new Error("broken");
+    for await (const _ of client.tasks.claim(agent)) throw new Error("broken");
   };
   await assert.rejects(leave(), /broken/);
   assert.equal((await states(client)).dead, 3);
@@ -75,7 +75,7 @@ test("a worker that is stopped gives its task back unharmed", async (t) => {
   const { id } = await client.tasks.create({ type: "x" });
   const stopping = new AbortController();
   const work = (async () => {
-    for await (const _ of agent.tasks({ signal: stopping.signal })) {
+    for await (const _ of client.tasks.claim(agent, { signal: stopping.signal })) {
       stopping.abort(new Error("shutting down"));
     }
   })();
@@ -117,7 +117,7 @@ test("whoever works on a cancelled task is told at once", async (t) => {
   await using client = await plane.connect();
   await using agent = await client.register({ name: "worker" });
   const { id } = await client.tasks.create({ type: "x" });
-  for await (const task of agent.tasks()) {
+  for await (const task of client.tasks.claim(agent)) {
     const told = once(task.signal, "abort");
     // The stream of news may still be opening; then the next extension would tell, 20 s later.
     await until(() => plane.unanswered("/events") + plane.answered("/events") > 0, "the news");

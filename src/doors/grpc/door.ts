@@ -21,7 +21,7 @@ import { healthMethods } from "./health.ts";
 import { limits } from "./limits.ts";
 import { type AskModel, type Find, methodsOf } from "./methods.ts";
 import { reflectionMethods } from "./reflection.ts";
-import { GrpcServer } from "./server.ts";
+import { GrpcServer, type Method } from "./server.ts";
 
 export type GrpcDoorOptions = {
   readonly plane: Plane;
@@ -33,6 +33,8 @@ export type GrpcDoorOptions = {
   readonly taskLimits?: Partial<TaskLimits>;
   /** A call of one of the 22 methods, or of the extension's, has begun. */
   readonly onCall?: (path: string) => void;
+  /** Told how long each took; not of those that may wait. */
+  readonly onAnswer?: (ms: number) => void;
   /** A handler failed through a fault of ours. */
   readonly onFault: (fault: unknown, path: string) => void;
 };
@@ -63,7 +65,7 @@ function pathsOf(service: {
 
 /** Listens in all places, or rejects with a `ListenError`. Serves from the moment it resolves. */
 export async function openGrpcDoor(options: GrpcDoorOptions): Promise<GrpcDoor> {
-  const { plane, find, ask, places, onCall, onFault } = options;
+  const { plane, find, ask, places, onCall, onAnswer = () => {}, onFault } = options;
   const { taskBytesMax } = limits;
   const taskLimits = {
     inputBytesMax: taskBytesMax,
@@ -75,8 +77,8 @@ export async function openGrpcDoor(options: GrpcDoorOptions): Promise<GrpcDoor> 
   const counted = new Set([...methodPaths, ...extensionPaths]);
   return await GrpcServer.open({
     methods: [
-      ...methodsOf(plane, { find, ask, taskLimits }),
-      ...extensionMethods(plane, options.about, taskLimits),
+      ...methodsOf(plane, { find, ask, taskLimits }).map((method) => timed(method, onAnswer)),
+      ...extensionMethods(plane, options.about, taskLimits).map((one) => timed(one, onAnswer)),
       ...healthMethods<Connection>(serviceNames),
       ...reflectionMethods<Connection>([...serviceNames, ...standard.map((one) => one.fullName)]),
     ],
@@ -88,4 +90,19 @@ export async function openGrpcDoor(options: GrpcDoorOptions): Promise<GrpcDoor> 
     },
     onFault,
   });
+}
+
+/** Streams and calls that may wait take as long as there is nothing to say. */
+const patient = [/Watch(Election)?$/, /ClaimTask$/, /ext.*AcquireLease$/];
+
+function timed(method: Method<Connection>, onAnswer: (ms: number) => void): Method<Connection> {
+  if (patient.some((pattern) => pattern.test(method.path))) return method;
+  return {
+    ...method,
+    receive: async (message, call) => {
+      const startedMs = performance.now();
+      await method.receive(message, call);
+      onAnswer(performance.now() - startedMs);
+    },
+  };
 }
