@@ -35,7 +35,7 @@ export function no(message: string, ...advice: readonly string[]): Failure {
 
 /** Says it on standard error, and answers the exit code. What is no failure is a fault, and goes on. */
 export function explain(error: unknown, program: string): number {
-  if (!(error instanceof Failure)) throw error;
+  if (!isFailure(error)) throw error;
   const lines = [`${program}: ${error.message}`, ...error.advice].map(printable);
   say(`${lines.join("\n  ")}\n`);
   switch (error.code) {
@@ -48,4 +48,9 @@ export function explain(error: unknown, program: string): number {
     default:
       return exits.no;
   }
+}
+
+/** By its name: commands that are bundled apart bring a class of their own along. */
+function isFailure(error: unknown): error is Failure {
+  return error instanceof Error && error.name === "Failure" && "code" in error && "advice" in error;
 }
