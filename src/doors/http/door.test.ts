@@ -218,6 +218,10 @@ test("what is too long is refused before it is read", async (t) => {
     headers: { "x-long": "x".repeat(limits.headerBytesMax) },
   });
   assert.equal(longHeader.status, 431);
+  assert.equal(JSON.parse(longHeader.body).error.code, "headers_too_long");
+  assert.equal(longHeader.headers["x-frame-options"], "DENY");
+  const endless = await ask(`/healthz?${"x".repeat(2_000_000)}`);
+  assert.equal(endless.status, 431, "told, not reset while it speaks");
 });
 
 test("bytes that are not HTTP do not disturb others", async (t) => {

@@ -3,7 +3,8 @@
  * then who is speaking, then the rest is decoded. Whoever reaches the door may look; to change something
  * takes the local token.
  */
-import { createServer, type Server, type ServerResponse } from "node:http";
+import { createServer, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
 import { getRequestListener, type HttpBindings, RequestError } from "@hono/node-server";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import type { Plane } from "../../plane/index.ts";
@@ -218,6 +219,7 @@ function makeServer(
     // The globals of whoever embeds us stay as they are.
     { overrideGlobalObjects: false, errorHandler: refuseMalformed },
   );
+  server.on("clientError", refuseBytes);
   server.on("request", (incoming, outgoing) => {
     answer(incoming, outgoing).catch((fault: unknown) => {
       onFault(fault, incoming.url ?? "");
@@ -226,6 +228,40 @@ function makeServer(
   });
   return server;
 }
+
+/** What is no request, or not a whole one in time, does not reach the app either. */
+function refuseBytes(fault: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || fault.code === "ECONNRESET") {
+    socket.destroy();
+    return;
+  }
+  const code = byteFaults.get(fault.code ?? "") ?? "invalid_argument";
+  const body = JSON.stringify(errorBody(code, byteMessages[code]));
+  const status = httpStatus[code];
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    "Connection: close",
+    "Content-Type: application/json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ];
+  socket.end(`${lines.join("\r\n")}\r\n\r\n${body}`);
+  // Closed while more comes in, the connection would be reset before the caller could read this.
+  socket.resume();
+  setTimeout(() => socket.destroy(), limits.closingMs).unref();
+}
+
+type ByteFault = "invalid_argument" | "headers_too_long" | "too_slow";
+
+const byteFaults: ReadonlyMap<string, ByteFault> = new Map([
+  ["HPE_HEADER_OVERFLOW", "headers_too_long"],
+  ["ERR_HTTP_REQUEST_TIMEOUT", "too_slow"],
+]);
+const byteMessages: Readonly<Record<ByteFault, string>> = {
+  invalid_argument: "this is no HTTP request",
+  headers_too_long: `a request line and its headers may have ${limits.headerBytesMax} bytes`,
+  too_slow: "the request did not come in time",
+};
 
 /** A request whose address makes no sense does not reach the app. */
 function refuseMalformed(fault: unknown): Response {

@@ -1,8 +1,8 @@
 export const limits = {
-  /** A request line and its headers. A browser sends about 1 kB. */
-  headerBytesMax: 16_384,
-  /** Names in a path may take three times their bytes. */
-  urlLengthMax: 8_192,
+  /** A request line and its headers. A browser sends about 1 kB besides the address. */
+  headerBytesMax: 49_152,
+  /** Each byte of a name may take three characters, and some operations are asked with several names. */
+  urlLengthMax: 32_768,
   /** The input or output of a task as base64, and some room. */
   bodyBytesMax: 3_000_000,
   /** A card as a whole, and all tools that a task requires: as over gRPC. */

@@ -81,12 +81,10 @@ function describe(name: OperationName, components: Components): Json {
 function refused(codes: readonly ErrorCode[], components: Components): Json {
   const byStatus = Object.groupBy(codes, (code) => statusOf[code]);
   const content = json(schemaOf(error, components));
-  return Object.fromEntries(
-    Object.entries(byStatus).map(([status, codes = []]) => [
-      status,
-      { description: codes.join(", "), content },
-    ]),
-  );
+  const answers = Object.entries(byStatus).map(([status, codes = []]) => {
+    return [status, { description: codes.join(", "), content }] as const;
+  });
+  return Object.fromEntries(answers);
 }
 
 /** The names in braces. */

@@ -6,6 +6,10 @@ export const limits = {
   textBytesMax: 65_536,
   /** Tools, capabilities, metadata pairs, types. */
   itemsMax: 1_000,
+  /** Of these as part of an address, which has less room. */
+  queryItemsMax: 16,
+  /** The place after which a page goes on: two names at most. */
+  cursorLengthMax: 4_096,
   /** Base64 of 2,000,000 bytes. */
   payloadLengthMax: 2_666_668,
 

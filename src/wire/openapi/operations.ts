@@ -46,7 +46,7 @@ function paging<const Sort extends string>(sorts: readonly [Sort, ...Sort[]]) {
     sort: z.enum(sorts).exactOptional().meta({ default: sorts[0] }),
     limit: v.whole(1, limits.pageMax).exactOptional().meta({ default: limits.pageDefault }),
     offset: v.whole(0).exactOptional(),
-    after: z.string().max(8_192).exactOptional(),
+    after: z.string().max(limits.cursorLengthMax).exactOptional(),
   };
 }
 
@@ -82,7 +82,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     input: z.strictObject({
       before: v.whole(1).exactOptional(),
       limit: v.whole(1, limits.pageMax).exactOptional().meta({ default: limits.pageDefault }),
-      type: v.words.exactOptional(),
+      type: v.queryWords.exactOptional(),
       about: v.word.exactOptional(),
       query: v.word.exactOptional(),
     }),
@@ -95,7 +95,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     input: z.strictObject({
       ...paging(["attention", "newest", "oldest", "name"]),
       liveness: z.array(v.liveness).max(3).exactOptional(),
-      tool: v.words.exactOptional(),
+      tool: v.queryWords.exactOptional(),
     }),
     answer: v.pageOf(v.agent),
     refusals: [],
@@ -141,7 +141,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     summary: "Who can do this? Tools are a must, the query ranks",
     input: z.strictObject({
       query: v.text.exactOptional(),
-      tool: v.words.exactOptional(),
+      tool: v.queryWords.exactOptional(),
       limit: v.whole(1, limits.findMax).exactOptional().meta({ default: limits.findDefault }),
     }),
     answer: v.found,
@@ -393,7 +393,9 @@ export function refusalsOf(name: OperationName): readonly ErrorCode[] {
 export const everyones: readonly ErrorCode[] = [
   "forbidden_origin",
   "wrong_host",
+  "too_slow",
   "url_too_long",
+  "headers_too_long",
   "unavailable",
   "internal",
 ];

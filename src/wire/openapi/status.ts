@@ -11,6 +11,7 @@ export const statusOf = {
   policy_not_found: 404,
   task_not_found: 404,
   method_not_allowed: 405,
+  too_slow: 408,
   lease_held: 409,
   token_mismatch: 409,
   task_not_claimed: 409,
@@ -25,6 +26,7 @@ export const statusOf = {
   unsupported_media_type: 415,
   wrong_host: 421,
   limit_reached: 429,
+  headers_too_long: 431,
   internal: 500,
   unavailable: 503,
 } as const;

@@ -30,6 +30,7 @@ export const word: z.ZodString = textOf(limits.nameBytesMax);
 export const id: z.ZodString = word.min(1);
 export const text: z.ZodString = textOf(limits.textBytesMax);
 export const words: z.ZodType<readonly string[]> = z.array(word).max(limits.itemsMax);
+export const queryWords: z.ZodType<readonly string[]> = z.array(word).max(limits.queryItemsMax);
 export const bytes: z.ZodBase64 = z.base64().max(limits.payloadLengthMax);
 const digits = "must be a text of 1 to 20 digits";
 export const token: z.ZodString = z.string(digits).regex(/^\d{1,20}$/, digits);
