@@ -1,6 +1,6 @@
 /**
- * Bundles the command line and what the package exports into `dist/`: what ships, and what `bin/` runs while
- * no source is newer.
+ * Bundles the command line, what the package exports and the dashboard into `dist/`: what ships, and what
+ * `bin/` runs while no source is newer.
  */
 import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { type BuildOptions, build, type Plugin } from "esbuild";

@@ -8,6 +8,8 @@ export default defineConfig({
   root: here,
   publicDir: false,
   logLevel: "warn",
+  // The checkout uses the client as it is in its sources, as everything else in it does.
+  resolve: { conditions: ["@tipstaff/source"] },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     outDir: "../dist/web",

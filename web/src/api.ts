@@ -1,99 +1,83 @@
-/** The calls of the page. A write carries the key of this page beside the cookie, which scripts cannot read. */
+/**
+ * The daemon, through the published client. The page speaks to where it came from, and after it was opened
+ * by a link it sends along its key with the cookie, which scripts cannot read.
+ */
 import {
   type Answer,
-  type ErrorBody,
-  type ErrorCode,
-  eventsPath,
+  type Client,
+  connect,
+  type Entry,
   type Input,
   type OperationName,
-  request,
-} from "../../src/wire/api/index.ts";
-import { limits } from "./limits.ts";
+  TipstaffError,
+  type WatchOptions,
+} from "tipstaff/client";
 
 export type {
-  Agent,
   AgentDetail,
-  AgentSort,
+  AgentInfo as Agent,
   Answer,
   Attention,
   Election,
   Entry,
   Input,
-  Lease,
-  LeaseSort,
+  LeaseInfo as Lease,
   Liveness,
-  LogPage,
   OperationName,
   Overview,
   Page,
   Policy,
   PolicyCheck,
-  Task,
-  TaskDetail,
-  TaskSort,
+  TaskInfo as Task,
   TaskState,
   Timeline,
   Who,
-} from "../../src/wire/api/index.ts";
+} from "tipstaff/client";
+export { TipstaffError } from "tipstaff/client";
 
-/** The daemon said no, or could not be asked. */
-export class RefusedError extends Error {
-  override readonly name = "RefusedError";
-  readonly code: ErrorCode | "unreachable";
-
-  constructor(code: ErrorCode | "unreachable", message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
-}
+/** With its input and output. */
+export type TaskDetail = Answer<"getTask">;
+export type AgentSort = NonNullable<Input<"listAgents">["sort"]>;
+export type LeaseSort = NonNullable<Input<"listLeases">["sort"]>;
+export type TaskSort = NonNullable<Input<"listTasks">["sort"]>;
 
 const pageKeyName = "tipstaff-page-key";
+let client: Promise<Client> | undefined;
 
 export function keepPageKey(key: string): void {
   localStorage.setItem(pageKeyName, key);
+  client = undefined;
 }
 
-/** Rejects with a `RefusedError`, or with the signal's reason. */
+/** Rejects with a `TipstaffError`, or with the signal's reason. It is for the page to ask again. */
 export async function call<Name extends OperationName>(
   name: Name,
   input: Input<Name>,
   { signal }: { readonly signal?: AbortSignal } = {},
 ): Promise<Answer<Name>> {
-  const { method, path, body } = request(name, input);
-  const headers = new Headers();
-  const pageKey = localStorage.getItem(pageKeyName);
-  if (pageKey !== null) headers.set("Tipstaff-Page", pageKey);
-  if (body) headers.set("Content-Type", "application/json");
-  const inTime = AbortSignal.timeout(limits.answerMs);
-  let response: Response;
-  let answer: unknown;
-  try {
-    response = await fetch(path, {
-      method,
-      headers,
-      signal: signal ? AbortSignal.any([signal, inTime]) : inTime,
-      ...(body ? { body: JSON.stringify(body) } : {}),
-    });
-    const text = await response.text();
-    answer = text === "" ? {} : JSON.parse(text);
-  } catch (cause) {
-    if (signal?.aborted) throw signal.reason;
-    throw new RefusedError("unreachable", "the daemon does not answer", { cause });
-  }
-  if (response.ok) return answer as Answer<Name>;
-  const { error } = answer as Partial<ErrorBody>;
-  throw new RefusedError(error?.code ?? "internal", error?.message ?? response.statusText);
+  return (await reach()).call(name, input, { signal, patienceMs: 0 });
 }
 
-export function eventsAddress(after: number): string {
-  return `${eventsPath}?after=${after}`;
+/** What happens, as it happens. A lost connection is healed where it broke off. */
+export async function* watch(options: WatchOptions): AsyncGenerator<Entry, void> {
+  yield* (await reach()).watch(options);
+}
+
+function reach(): Promise<Client> {
+  const pageKey = localStorage.getItem(pageKeyName) ?? undefined;
+  client ??= connect({ url: location.origin, pageKey }).catch((fault: unknown) => {
+    client = undefined;
+    throw fault;
+  });
+  return client;
 }
 
 /** Why something was refused, in words. */
 export function reasonOf(fault: unknown): string {
-  if (!(fault instanceof Error)) return "something went wrong";
-  if (fault instanceof RefusedError && fault.code === "token_required") {
-    return "This page may only read. `tipstaff dashboard` prints a link that lets it act.";
+  if (!(fault instanceof Error)) return "Something went wrong.";
+  if (fault instanceof TipstaffError && fault.code === "token_required") {
+    return "This page may only read. tipstaff dashboard prints a link that lets it act.";
   }
-  return `${fault.message.charAt(0).toUpperCase()}${fault.message.slice(1)}.`.replace(/\.\.$/, ".");
+  const { message } = fault;
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`.replace(/\.\.$/, ".");
 }

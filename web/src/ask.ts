@@ -7,7 +7,7 @@ import {
   type Entry,
   type Input,
   type OperationName,
-  RefusedError,
+  TipstaffError,
 } from "./api.ts";
 import { epoch, listen } from "./live.ts";
 import { Refresh } from "./refresh.ts";
@@ -15,7 +15,7 @@ import { Refresh } from "./refresh.ts";
 export type Asked<Value> = {
   /** The last answer, also while a next one is on its way. */
   readonly value: Value | undefined;
-  readonly problem: RefusedError | undefined;
+  readonly problem: TipstaffError | undefined;
 };
 
 export type Freshness = {
@@ -45,7 +45,7 @@ export function useAnswer<Name extends OperationName>(
         const value = await call(name, input, { signal: gone.signal });
         asked.value = { key, value, problem: undefined };
       } catch (problem) {
-        if (gone.signal.aborted || !(problem instanceof RefusedError)) return;
+        if (gone.signal.aborted || !(problem instanceof TipstaffError)) return;
         // What was seen stays while the daemon is away.
         const isAway = problem.code === "unreachable" || problem.code === "unavailable";
         const value = isAway && asked.value.key === key ? asked.value.value : undefined;

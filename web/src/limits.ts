@@ -19,9 +19,13 @@ export const limits = {
   overviewEveryMs: 10_000,
   timelineEveryMs: 15_000,
 
+  /** While nobody looks: the title still tells how much needs a person. */
+  hiddenRefreshEveryMs: 30_000,
+  /** Hidden for so long, a page lets go of its stream: a browser has six connections for all pages of a host. */
+  hiddenStreamMs: 60_000,
+
   retryMs: 500,
   retryMsMax: 4_000,
-  answerMs: 15_000,
 
   typingMs: 150,
   namesMax: 5_000,

@@ -4,7 +4,7 @@
  * entries: they are asked for again when an entry concerns them.
  */
 import { batch, signal } from "@preact/signals";
-import { call, type Entry, eventsAddress, type Overview } from "./api.ts";
+import { call, type Entry, type Overview, watch } from "./api.ts";
 import { setClock } from "./clock.ts";
 import { limits } from "./limits.ts";
 import { forgetNames, learnAgent } from "./names.ts";
@@ -31,9 +31,12 @@ export function listen(listener: Listener): () => void {
   return () => listeners.delete(listener);
 }
 
-let source: EventSource | undefined;
+let watching = new AbortController();
 let sequence = 0;
 let retryMs: number = limits.retryMs;
+let fallingAsleep: ReturnType<typeof setTimeout> | undefined;
+/** Nobody looks, so there is no stream. */
+let isAsleep = false;
 let collected: Entry[] = [];
 let isCollecting = false;
 
@@ -44,17 +47,29 @@ export function startLive(): void {
   setInterval(() => overviewRefresh.request(), limits.overviewEveryMs);
   // A machine that slept comes back with a connection that only looks alive.
   window.addEventListener("online", () => overviewRefresh.request());
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(fallingAsleep);
+    if (document.hidden) fallingAsleep = setTimeout(fallAsleep, limits.hiddenStreamMs);
+    else if (isAsleep) void begin();
+  });
+}
+
+function fallAsleep(): void {
+  isAsleep = true;
+  watching.abort();
 }
 
 /** Looks at the state, then follows what happens after it. */
 async function begin(): Promise<void> {
-  source?.close();
-  source = undefined;
+  watching.abort();
+  watching = new AbortController();
+  isAsleep = false;
+  const { signal } = watching;
   collected = [];
   try {
     const [seen, past] = await Promise.all([
-      call("getOverview", {}),
-      call("listEntries", { type: newsTypes, limit: 100 }),
+      call("getOverview", {}, { signal }),
+      call("listEntries", { type: newsTypes, limit: 100 }, { signal }),
     ]);
     batch(() => {
       if (overview.value && overview.value.planeId !== seen.planeId) forgetNames();
@@ -67,51 +82,34 @@ async function begin(): Promise<void> {
       past.rows.forEach(learnFrom);
       epoch.value += 1;
     });
-    follow();
+    const { planeId } = seen;
+    const options = { afterSequence: sequence, planeId, signal, onConnection: noteConnection };
+    for await (const entry of watch(options)) receive(entry);
   } catch {
-    lose(() => void begin());
+    // Not reachable, or what we knew is worth nothing any more: another log, or a gap.
+    if (!signal.aborted) beginAgain();
   }
 }
 
-function follow(): void {
-  const stream = new EventSource(eventsAddress(sequence));
-  source = stream;
-  stream.addEventListener("hello", (message) => {
-    const hello = JSON.parse(message.data) as { planeId: string; sequence: number };
-    const isOther = hello.planeId !== overview.value?.planeId || hello.sequence < sequence;
-    if (isOther || hello.sequence - sequence > limits.entriesBehindMax) {
-      void begin();
-      return;
-    }
-    retryMs = limits.retryMs;
-    if (connection.value === "lost") {
-      epoch.value += 1;
-      overviewRefresh.request();
-      void lookAtSession();
-    }
-    connection.value = "live";
-  });
-  stream.addEventListener("at", (message) => {
-    sequence = Math.max(sequence, Number(message.lastEventId) || 0);
-  });
-  stream.addEventListener("reset", () => void begin());
-  stream.addEventListener("message", (message) => receive(JSON.parse(message.data) as Entry));
-  stream.addEventListener("error", () => {
-    if (stream === source) lose(follow);
-  });
-}
-
 /** What is on the screen stays, and we try again, ever more seldom. */
-function lose(again: () => void): void {
-  source?.close();
-  source = undefined;
+function beginAgain(): void {
+  watching.abort();
   connection.value = "lost";
-  setTimeout(again, retryMs);
+  setTimeout(() => void begin(), retryMs);
   retryMs = Math.min(retryMs * 2, limits.retryMsMax);
 }
 
+function noteConnection({ isLive }: { readonly isLive: boolean }): void {
+  if (isLive) retryMs = limits.retryMs;
+  if (isLive && connection.value === "lost") {
+    epoch.value += 1;
+    overviewRefresh.request();
+    void lookAtSession();
+  }
+  connection.value = isLive ? "live" : "lost";
+}
+
 function receive(entry: Entry): void {
-  if (entry.sequence <= sequence) return;
   sequence = entry.sequence;
   learnFrom(entry);
   collected.push(entry);
@@ -141,13 +139,16 @@ function learnFrom(entry: Entry): void {
 
 async function refreshOverview(): Promise<void> {
   if (connection.value !== "live") return;
+  const { signal } = watching;
   try {
     const seen = await call("getOverview", {});
-    if (seen.planeId !== overview.value?.planeId) return await begin();
+    const isOther = seen.planeId !== overview.value?.planeId;
+    const isFarBehind = seen.sequence - sequence > limits.entriesBehindMax;
+    if (!isAsleep && (isOther || isFarBehind)) return await begin();
     setClock(seen.nowMs);
     overview.value = seen;
   } catch {
     // The stream finds out for itself unless it hangs: then this is how we notice.
-    if (connection.value === "live") lose(follow);
+    if (!signal.aborted) beginAgain();
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Asks again, but not too often: at once if the last time was long enough ago, else when it is. Never twice
- * at the same time, and not while nobody looks at the page.
+ * at the same time, and seldom while nobody looks at the page.
  */
 import { limits } from "./limits.ts";
 
@@ -30,9 +30,10 @@ export class Refresh {
   }
 
   readonly #look = (): void => {
-    if (this.#isOver || !this.#isWanted || this.#isRunning || document.hidden) return;
+    if (this.#isOver || !this.#isWanted || this.#isRunning) return;
     clearTimeout(this.#timer);
-    const waitMs = this.#lastMs + limits.refreshEveryMs - performance.now();
+    const everyMs = document.hidden ? limits.hiddenRefreshEveryMs : limits.refreshEveryMs;
+    const waitMs = this.#lastMs + everyMs - performance.now();
     if (waitMs > 0) {
       this.#timer = setTimeout(this.#look, waitMs);
       return;

@@ -5,7 +5,7 @@
  */
 import { type Signal, signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { type Page, RefusedError } from "./api.ts";
+import { type Page, TipstaffError } from "./api.ts";
 import { type Freshness, follow } from "./ask.ts";
 import { limits } from "./limits.ts";
 import { Refresh } from "./refresh.ts";
@@ -17,7 +17,7 @@ export type FetchRows<Row> = (range: Range, signal: AbortSignal) => Promise<Page
 export class RowWindow<Row> {
   /** Moves when there is something else to show. */
   readonly revision: Signal<number> = signal(0);
-  readonly problem: Signal<RefusedError | undefined> = signal(undefined);
+  readonly problem: Signal<TipstaffError | undefined> = signal(undefined);
   readonly #fetch: FetchRows<Row>;
   readonly #keyOf: (row: Row) => string;
   readonly #gone = new AbortController();
@@ -104,7 +104,7 @@ export class RowWindow<Row> {
       this.problem.value = undefined;
     } catch (problem) {
       if (this.#gone.signal.aborted) return;
-      if (!(problem instanceof RefusedError)) throw problem;
+      if (!(problem instanceof TipstaffError)) throw problem;
       this.problem.value = problem;
     } finally {
       this.#asking.delete(page);
