@@ -14,7 +14,7 @@ const root = join(import.meta.dirname, "../..");
 const executable = findBrowser();
 const mustRun = process.env["CI"] === "true";
 const skip = executable === undefined && !mustRun && "there is no Chromium on this machine";
-const patienceMs = 15_000;
+const patienceMs = 30_000;
 let browser: Browser;
 
 before(async () => {
