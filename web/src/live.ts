@@ -67,18 +67,19 @@ async function begin(): Promise<void> {
   const { signal } = watching;
   collected = [];
   try {
-    const [seen, past] = await Promise.all([
+    const [seen, past, last] = await Promise.all([
       call("getOverview", {}, { signal }),
       call("listEntries", { type: newsTypes, limit: 100 }, { signal }),
+      call("listEntries", { limit: 1 }, { signal }),
     ]);
     batch(() => {
       if (overview.value && overview.value.planeId !== seen.planeId) forgetNames();
       setClock(seen.nowMs);
       overview.value = seen;
-      // Both were asked at once, so either may know more; the stream begins after what both know.
+      // They were asked at once, so either may know more; the stream begins after what all know.
       sequence = Math.min(seen.sequence, past.sequence);
       recent.value = past.rows.filter((entry) => entry.sequence <= sequence);
-      lastEventAtMs.value = recent.value[0]?.atMs;
+      lastEventAtMs.value = last.rows[0]?.atMs;
       past.rows.forEach(learnFrom);
       epoch.value += 1;
     });
