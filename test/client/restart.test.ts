@@ -80,7 +80,10 @@ test("tasks are worked on once each while the daemon is killed under their worke
   const stopping = new AbortController();
   const done: number[] = [];
   const work = async (): Promise<void> => {
-    for await (const task of client.tasks.claim(agent, { types: ["count"], signal: stopping.signal })) {
+    for await (const task of client.tasks.claim(agent, {
+      types: ["count"],
+      signal: stopping.signal,
+    })) {
       const number = task.input.json<number>();
       await task.complete({ number });
       done.push(number);
