@@ -566,10 +566,10 @@ export const rules: readonly Rule[] = [
     executables,
     pythonProcess,
   ]),
-  known("AK-3.4-1", "/ is a live page in one document that loads nothing from elsewhere.", [
-    "src/doors/http/door.test.ts: the page is one document that allows nothing but its own style and script",
-    "test/e2e/page.test.ts: an agent appears without a reload, goes silent, comes back and dies",
-    "test/e2e/page.test.ts: hostile names stay text",
+  known("AK-3.4-1", "/ is a live page that loads nothing from elsewhere.", [
+    "src/doors/http/page.test.ts: every view is the same document, and may load nothing but files of ours",
+    "test/e2e/page.test.ts: agents appear, wait for a person and die, without a reload",
+    "test/e2e/page.test.ts: hostile texts stay text and stay in their place",
   ]),
   known("AK-3.4-2", "/healthz says ok.", [
     pythonProcess,
