@@ -9,6 +9,7 @@ const benches: ReadonlyMap<string, () => Promise<Bench>> = new Map<string, () =>
   ["fan-out", () => import("./fan-out.ts")],
   ["find", () => import("./find.ts")],
   ["decide-and-evolve", () => import("./decide-and-evolve.ts")],
+  ["policy-checks", () => import("./policy-checks.ts")],
   ["append", () => import("./append.ts")],
   ["recovery", () => import("./recovery.ts")],
   ["cut", () => import("./cut.ts")],

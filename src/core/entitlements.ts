@@ -5,6 +5,7 @@
 import { accept, type Decision, refuse } from "./decision.ts";
 import type { PolicyId } from "./ids.ts";
 import { limits } from "./limits.ts";
+import { PolicyIndex, weighsMore } from "./policy-index.ts";
 
 export type Policy = {
   readonly id: PolicyId;
@@ -14,8 +15,16 @@ export type Policy = {
   readonly effect: "allow" | "deny";
 };
 
-export type Entitlements = { readonly policies: ReadonlyMap<PolicyId, Policy> };
-export type OwnEntitlements = { readonly policies: Map<PolicyId, Policy> };
+export type Entitlements = {
+  readonly policies: ReadonlyMap<PolicyId, Policy>;
+  /** Follows from the policies, and is not written down with them. */
+  readonly index: Pick<PolicyIndex, "weightiest" | "visitApplying">;
+};
+
+export type OwnEntitlements = {
+  readonly policies: Map<PolicyId, Policy>;
+  readonly index: PolicyIndex;
+};
 
 export type PolicyCommand =
   | { readonly type: "policy.set"; readonly policy: Policy }
@@ -36,8 +45,15 @@ export type Question = {
 /** `decidedBy` is absent when no policy applies. */
 export type Answer = { readonly allowed: boolean; readonly decidedBy?: Policy };
 
+export type Explanation = Answer & {
+  /** The deciding one first, then the other denies and then the allows, each by id. */
+  readonly applying: readonly Policy[];
+  /** How many more apply, all weighing less than these. */
+  readonly unnamed: number;
+};
+
 export function emptyEntitlements(): OwnEntitlements {
-  return { policies: new Map() };
+  return { policies: new Map(), index: new PolicyIndex() };
 }
 
 export function decide(entitlements: Entitlements, command: PolicyCommand): Decision<PolicyEvent> {
@@ -57,83 +73,56 @@ export function decide(entitlements: Entitlements, command: PolicyCommand): Deci
 
 /** Among several that decide alike, the one with the smallest id is named. */
 export function check(entitlements: Entitlements, question: Question): Answer {
-  let deciding: Policy | undefined;
-  for (const policy of entitlements.policies.values()) {
-    if (deciding && !weighsMore(policy, deciding)) continue;
-    if (applies(policy, question)) deciding = policy;
+  const decidedBy = entitlements.index.weightiest(question);
+  if (!decidedBy) return { allowed: false };
+  return { allowed: decidedBy.effect === "allow", decidedBy };
+}
+
+/** The same answer, with all that apply: what else would have decided, and what is overruled. */
+export function explain(
+  entitlements: Entitlements,
+  question: Question,
+  namedMax: number = limits.explainedPoliciesMax,
+): Explanation {
+  const applying: Policy[] = [];
+  let count = 0;
+  entitlements.index.visitApplying(question, (policy) => {
+    count += 1;
+    const last = applying[namedMax - 1];
+    if (last && weighsMore(last, policy)) return;
+    applying.splice(placeOf(policy, applying), 0, policy);
+    if (applying.length > namedMax) applying.pop();
+  });
+  return { ...check(entitlements, question), applying, unnamed: count - applying.length };
+}
+
+/** Before the first that weighs less. */
+function placeOf(policy: Policy, sorted: readonly Policy[]): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const other = sorted[middle];
+    if (other && weighsMore(other, policy)) low = middle + 1;
+    else high = middle;
   }
-  if (!deciding) return { allowed: false };
-  return { allowed: deciding.effect === "allow", decidedBy: deciding };
-}
-
-function weighsMore(policy: Policy, than: Policy): boolean {
-  if (policy.effect !== than.effect) return policy.effect === "deny";
-  return policy.id < than.id;
-}
-
-function applies(policy: Policy, { subject, action, resource }: Question): boolean {
-  return (
-    matches(policy.subject, subject) &&
-    matches(policy.action, action) &&
-    matches(policy.resource, resource)
-  );
-}
-
-/**
- * `*` in a pattern stands for any run of characters; nothing else is special. Each literal part takes
- * the earliest place it fits, which never needs to be taken back: linear in the text.
- */
-export function matches(pattern: string, text: string): boolean {
-  const firstStar = pattern.indexOf("*");
-  if (firstStar < 0) return pattern === text;
-  const lastStar = pattern.lastIndexOf("*");
-  const tail = pattern.length - lastStar - 1;
-  if (text.length < firstStar + tail) return false;
-  if (!text.startsWith(pattern.slice(0, firstStar))) return false;
-  if (!text.endsWith(pattern.slice(lastStar + 1))) return false;
-
-  let from = firstStar;
-  for (const part of pattern.slice(firstStar, lastStar).split("*")) {
-    const found = find(part, text, from);
-    if (found < 0 || found + part.length > text.length - tail) return false;
-    from = found + part.length;
-  }
-  return true;
-}
-
-/** Up to this length, what the engine has is quicker, and at its worst not much slower. */
-const shortPart = 32;
-
-function find(part: string, text: string, from: number): number {
-  return part.length <= shortPart ? text.indexOf(part, from) : findLong(part, text, from);
-}
-
-/** By Knuth, Morris and Pratt: each character of the text is looked at twice at most. */
-function findLong(part: string, text: string, from: number): number {
-  const border = new Uint16Array(part.length);
-  const advance = (matched: number, letter: number): number => {
-    let length = matched;
-    while (length > 0 && part.charCodeAt(length) !== letter) length = border[length - 1] ?? 0;
-    return part.charCodeAt(length) === letter ? length + 1 : length;
-  };
-  for (let at = 1, length = 0; at < part.length; at++) {
-    length = advance(length, part.charCodeAt(at));
-    border[at] = length;
-  }
-  for (let at = from, length = 0; at < text.length; at++) {
-    length = advance(length, text.charCodeAt(at));
-    if (length === part.length) return at - length + 1;
-  }
-  return -1;
+  return low;
 }
 
 export function evolve(entitlements: OwnEntitlements, event: PolicyEvent): void {
   switch (event.type) {
     case "policy.changed":
-      entitlements.policies.set(event.policy.id, event.policy);
+      putPolicy(entitlements, event.policy);
       return;
     case "policy.deleted":
       entitlements.policies.delete(event.policy.id);
+      entitlements.index.delete(event.policy.id);
       return;
   }
+}
+
+/** Sets or replaces the whole of it. */
+export function putPolicy({ policies, index }: OwnEntitlements, policy: Policy): void {
+  policies.set(policy.id, policy);
+  index.put(policy);
 }

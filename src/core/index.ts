@@ -1,6 +1,13 @@
 export { accept, type Decision, type Refusal, type RefusalCode, refuse } from "./decision.ts";
 export type { Election } from "./elections.ts";
-export { type Answer, check, type Policy, type Question } from "./entitlements.ts";
+export {
+  type Answer,
+  check,
+  type Explanation,
+  explain,
+  type Policy,
+  type Question,
+} from "./entitlements.ts";
 export {
   type Event,
   type EventType,

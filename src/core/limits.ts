@@ -17,6 +17,8 @@ export const limits = {
   groupsMax: 100_000,
   candidatesMax: 10_000,
   policiesMax: 200_000,
+  /** How many of the policies that apply an explanation names: more than anyone reads. */
+  explainedPoliciesMax: 100,
   tasksMax: 1_000_000,
   /** Priorities go from minus this to this. */
   priorityMax: 100,

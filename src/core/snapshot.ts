@@ -4,7 +4,7 @@
  * done in slices while the state moves on.
  */
 import { type Election, putElection } from "./elections.ts";
-import type { Policy } from "./entitlements.ts";
+import { type Policy, putPolicy } from "./entitlements.ts";
 import { type AgentId, type TaskId, term, token } from "./ids.ts";
 import { type Lease, putLease } from "./leases.ts";
 import { emptyState, type OwnState, type State } from "./machine.ts";
@@ -113,7 +113,7 @@ export class Restoring {
         putElection(state.elections, { ...value, term: term(BigInt(value.term)) });
         return;
       case "policy":
-        state.entitlements.policies.set(value.id, value);
+        putPolicy(state.entitlements, value);
         return;
       case "task":
         putTask(state.tasks, completeTask(value));

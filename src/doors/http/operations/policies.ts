@@ -1,5 +1,5 @@
 /** Policies: who may do what, and why. */
-import { check, type Policy, policyId } from "../../../core/index.ts";
+import { check, explain, type Policy, policyId } from "../../../core/index.ts";
 import type { Plane } from "../../../plane/index.ts";
 import type { Answer } from "../../../wire/api/index.ts";
 import { limits } from "../limits.ts";
@@ -27,9 +27,13 @@ export function policyHandlers(
       submit(plane, { type: "policy.delete", policyId: policyId(id) }, caller, () => ({})),
     checkPolicy: async ({ explain: isExplained, ...question }) => {
       const value = await plane.read(({ entitlements }) => {
-        const answer = check(entitlements, question);
-        const matches = answer.decidedBy ? [answer.decidedBy] : [];
-        return { ...encodeCheck(answer), ...(isExplained ? { matches } : {}) };
+        if (!isExplained) return encodeCheck(check(entitlements, question));
+        const {
+          applying: matches,
+          unnamed: moreMatches,
+          ...answer
+        } = explain(entitlements, question);
+        return { ...encodeCheck(answer), matches, moreMatches };
       });
       return { value };
     },

@@ -1,0 +1,219 @@
+/**
+ * A third of the policies is exact, a third ends its subject in `*`, a third has two `*` inside its
+ * resource. They come in families of thirty around one question, an agent that wants to call a tool, and
+ * ten of each family apply to it.
+ */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import {
+  check,
+  emptyState,
+  evolve,
+  type OwnState,
+  type Policy,
+  policyId,
+  type Question,
+} from "../src/core/index.ts";
+import { spreadOf } from "./measure.ts";
+import type { Report, Row } from "./report.ts";
+
+export const question = "How long does it take to say who may do what, and to change it?";
+
+type Rule = readonly [subject: string, action: string, resource: string];
+
+export async function run(report: Report): Promise<void> {
+  setFlagsFromString("--expose-gc");
+  const collect: () => void = runInNewContext("gc");
+  const timer = time({ times: 200_000 }, () => undefined);
+  for (const count of [1_000, 10_000, 100_000]) {
+    const { policies, questions } = families(count);
+    report.say(`${count} policies`);
+    collect();
+    const before = process.memoryUsage();
+    const state = given(policies);
+    collect();
+    const after = process.memoryUsage();
+    const heap = after.heapUsed - before.heapUsed;
+    const buffers = after.arrayBuffers - before.arrayBuffers;
+    const label = `${print(count)} policies`;
+    report.add(`${label}: check`, {
+      ...time({ times: 200_000 }, (turn) => check(state.entitlements, pick(questions, turn))),
+      "index bytes a policy": (heap + buffers) / count,
+    });
+    const set = (turn: number): void =>
+      evolve(state, { type: "policy.changed", policy: pick(policies, turn) });
+    report.add(`${label}: set another in its place`, time({ times: 100_000 }, set));
+    const toggle = (turn: number): void => {
+      const policy = pick(policies, turn >> 1);
+      evolve(state, { type: turn % 2 === 0 ? "policy.deleted" : "policy.changed", policy });
+    };
+    report.add(`${label}: delete one, or set it anew`, time({ times: 100_000 }, toggle));
+  }
+  for (const [label, hostile] of hostileCases()) {
+    report.say(label);
+    const state = given(hostile.policies);
+    const ask = (): unknown => check(state.entitlements, hostile.question);
+    report.add(`100,000 policies, ${label}`, time({ times: hostile.times }, ask));
+  }
+  report.note(
+    `Each time is of one call, between two readings of the clock, which by themselves take ${timer["p50 µs"]} µs (p99 ${timer["p99 µs"]} µs); that is in the times. As many calls as are timed came before, uncounted.`,
+  );
+  report.note(
+    "A set that replaces takes the old policy out of the index and puts the new one in. The bytes are for the index and the map of policies; the policies themselves were there before.",
+  );
+}
+
+/** Families, shuffled, so that neighbours in memory are not neighbours in meaning. */
+function families(count: number): { policies: readonly Policy[]; questions: readonly Question[] } {
+  const policies: Policy[] = [];
+  const questions: Question[] = [];
+  for (let family = 0; policies.length < count; family++) {
+    const subject = `agent:team-${family}-worker-${family % 7}`;
+    const resource = `tool:web-x${family}-fetch-y${family % 9}`;
+    if (policies.length + 30 <= count) questions.push({ subject, action: "call", resource });
+    const rules = [
+      ...exact(subject, resource),
+      ...prefixed(family, resource),
+      ...inner(family, `y${family % 9}`),
+    ];
+    for (const [index, rule] of rules.entries()) {
+      // In every other family the last one that applies is a deny, and so are those that do not apply.
+      const isDeny = index % 10 >= 4 || (index === 23 && family % 2 === 1);
+      const id = `${(Math.imul(policies.length, 0x9e37_79b1) >>> 0).toString(36)}-${policies.length}`;
+      policies.push(makePolicy(id, rule, isDeny ? "deny" : "allow"));
+    }
+  }
+  const kept = policies.slice(0, count);
+  return { policies: shuffle(kept), questions: questions.map(flatten) };
+}
+
+/** Ten of which three apply. */
+function exact(subject: string, resource: string): readonly Rule[] {
+  const others = Array.from({ length: 7 }, (_, index): Rule => {
+    return [subject, index % 2 === 0 ? "read" : "call", `tool:other-${index}`];
+  });
+  return [[subject, "call", resource], [subject, "*", resource], [subject, "call", "*"], ...others];
+}
+
+/** Ten of which three apply. */
+function prefixed(family: number, resource: string): readonly Rule[] {
+  const others = Array.from({ length: 7 }, (_, index): Rule => {
+    return [`agent:team-${family}-z${index}*`, "call", "tool:*"];
+  });
+  return [
+    [`agent:team-${family}-*`, "call", resource],
+    [`agent:team-${family}-*`, "call", "tool:*"],
+    [`agent:team-${family}-work*`, "*", "*"],
+    ...others,
+  ];
+}
+
+/** Ten of which four apply. */
+function inner(family: number, end: string): readonly Rule[] {
+  const others = Array.from({ length: 6 }, (_, index): Rule => {
+    return ["agent:*", "call", `tool:*-x${family}-*-q${index}`];
+  });
+  return [
+    ["*", "call", `tool:*-x${family}-*-${end}`],
+    ["agent:*", "call", `tool:*-x${family}-*${end}`],
+    ["agent:*", "*", `tool:w*-x${family}-*-${end}`],
+    ["agent:*", "call", `tool:*x${family}-*-${end}`],
+    ...others,
+  ];
+}
+
+type Hostile = {
+  readonly policies: readonly Policy[];
+  readonly question: Question;
+  readonly times: number;
+};
+
+/** What someone would set, or ask, to make a check slow. */
+function hostileCases(): readonly (readonly [label: string, hostile: Hostile])[] {
+  const long = "a".repeat(900);
+  const everything = Array.from({ length: 100_000 }, (_, number) => `-${number % 11_000}`).join("");
+  const disordered = `${"b".repeat(32_000)}${"a".repeat(32_000)}`;
+  const make = (times: number, subject: string, pattern: (number: number) => string): Hostile => ({
+    times,
+    question: flatten({ subject, action: "call", resource: "tool:browser" }),
+    policies: Array.from({ length: 100_000 }, (_, number) =>
+      makePolicy(`${number}`, [pattern(number), "call", "*"], "allow"),
+    ),
+  });
+  return [
+    ["all the same", make(20_000, "agent:a", () => "agent:*")],
+    ["one head of 900 letters", make(5_000, `${long}77-a`, (number) => `${long}${number}-*`)],
+    ["`*-7`", make(20_000, "agent-77", (number) => `*-${number}`)],
+    ["`*-7-*`", make(20_000, "agent-77-a", (number) => `*-${number}-*`)],
+    [
+      "`*-7-*`, asked with 64 KiB that hold 11,000 of them",
+      make(50, everything.slice(0, 65_536), (number) => `*-${number}-*`),
+    ],
+    [
+      "40 stars each, asked with 1 KiB",
+      make(20, "ab-".repeat(341), (number) => `*${letters(number)}*z`),
+    ],
+    [
+      "20 stars each, all tried on 64 KiB, none found",
+      make(2, disordered, (number) => `*${letters(number)}*`),
+    ],
+  ];
+}
+
+/** The number in ones and zeros, as letters between stars. */
+function letters(number: number): string {
+  return [...number.toString(2).padStart(17, "0")]
+    .map((bit) => (bit === "0" ? "a" : "b"))
+    .join("*");
+}
+
+function makePolicy(
+  id: string,
+  [subject, action, resource]: Rule,
+  effect: Policy["effect"],
+): Policy {
+  return { id: policyId(id), subject, action, resource, effect };
+}
+
+function given(policies: readonly Policy[]): OwnState {
+  const state = emptyState();
+  for (const policy of policies) evolve(state, { type: "policy.changed", policy });
+  return state;
+}
+
+/** Times each call. The turn says which one it is. */
+function time({ times }: { readonly times: number }, work: (turn: number) => unknown): Row {
+  for (let turn = 0; turn < times; turn++) work(turn);
+  const durations = new Float64Array(times);
+  for (let turn = 0; turn < times; turn++) {
+    const start = performance.now();
+    work(turn);
+    durations[turn] = (performance.now() - start) * 1_000;
+  }
+  const { p50, p99, max } = spreadOf([...durations]);
+  return { "p50 µs": p50, "p99 µs": p99, "max µs": max };
+}
+
+/** One after the other, but far apart. */
+function pick<Value>(values: readonly Value[], turn: number): Value {
+  const value = values[(turn * 7_919) % values.length];
+  if (value === undefined) throw new Error("there is nothing to pick from");
+  return value;
+}
+
+/** As a door hands it over: texts that were decoded, not put together. */
+function flatten(question: Question): Question {
+  return JSON.parse(JSON.stringify(question));
+}
+
+/** Always the same disorder. */
+function shuffle<Value>(values: readonly Value[]): readonly Value[] {
+  return values
+    .map((value, index) => ({ value, at: Math.imul(index + 1, 0x85eb_ca6b) }))
+    .sort((one, other) => one.at - other.at)
+    .map(({ value }) => value);
+}
+
+function print(count: number): string {
+  return count.toLocaleString("en-US");
+}
