@@ -60,7 +60,7 @@ if ("unavailable" in prepared) {
         // It does not end.
         ...["--exclude-operation-id", "watchEntries"],
         ...["--phases", "coverage,fuzzing", "--checks", checks.join(",")],
-        ...["--max-examples", "30", "--seed", "1", "--generation-deterministic"],
+        ...["--max-examples", "15", "--seed", "1", "--generation-deterministic"],
         ...["--no-color", "--workers", "2"],
       ]);
       const tested = /Tested: (\d+)/.exec(output)?.[1];

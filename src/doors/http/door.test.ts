@@ -551,6 +551,28 @@ test("a quiet stream shows that it lives", async (t) => {
   t.mock.timers.reset();
 });
 
+test("a stream of some topics tells of those alone, and how far it came", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const { listen, run, register, plane } = await open(t);
+  const id = await register("scraper");
+  const stream = await listen({ query: "after=1&topic=lease.&topic=election.joined" });
+  assert.equal((await stream.next()).event, "hello");
+  await run({ type: "election.campaign", group: groupName("g"), agentId: id });
+  await run({ type: "lease.acquire", taskId: taskId("t"), agentId: id, ttlMs: 60_000 });
+  const told = [await stream.next(), await stream.next()];
+  assert.deepEqual(
+    told.map(({ data }) => JSON.parse(data).type),
+    ["election.joined", "lease.acquired"],
+  );
+  await register("nobody listens to");
+  t.mock.timers.tick(limits.commentEveryMs);
+  const at = await stream.next();
+  assert.deepEqual(at, { event: "at", id: String(plane.durableSequence), data: "{}" });
+  t.mock.timers.tick(limits.commentEveryMs);
+  assert.deepEqual(await stream.next(), { comment: "keep-alive" }, "it is told once");
+  t.mock.timers.reset();
+});
+
 test("there is a last stream, and room again when one ends", async (t) => {
   const { ask, listen } = await open(t);
   const streams = [];
@@ -633,6 +655,69 @@ test("closing without anyone connected is quick", async (t) => {
   assert.ok(performance.now() - startedMs < 200);
 });
 
+test("this process may ask without a place, a name or a connection", async (t) => {
+  const { door, plane } = await open(t, { places: [] });
+  assert.deepEqual(door.places, []);
+  const url = (path: string): string => `http://tipstaff.invalid${path}`;
+  const health = await door.fetch(new Request(url("/healthz")));
+  assert.equal(await health.text(), "ok");
+  const headers = { Authorization: "Bearer secret", "Content-Type": "application/json" };
+  const body = JSON.stringify({ type: "index" });
+  const post = { method: "POST", headers, body };
+  const made = await door.fetch(new Request(url("/api/v1/tasks"), post));
+  assert.equal(made.status, 201);
+  const bare = await door.fetch(new Request(url("/api/v1/tasks"), { method: "POST", body }));
+  assert.equal(bare.status, 401, "the token is asked for here too");
+  const origin = { headers: { Origin: "http://evil.example" } };
+  assert.equal((await door.fetch(new Request(url("/"), origin))).status, 403);
+
+  const leaving = new AbortController();
+  const { signal } = leaving;
+  const stream = await door.fetch(new Request(url("/api/v1/events"), { signal }));
+  assert(stream.body);
+  const reader = stream.body.pipeThrough(new TextDecoderStream()).getReader();
+  assert.match((await reader.read()).value ?? "", /event: hello/);
+  assert.equal(plane.watchers, 1);
+  leaving.abort();
+  assert.equal((await reader.read()).done, true);
+  assert.equal(plane.watchers, 0);
+  const late = await door.fetch(new Request(url("/api/v1/events"), { signal }));
+  assert.match(await late.text(), /^retry: .*hello/s);
+  assert.equal(plane.watchers, 0, "who was gone before is not waited for");
+});
+
+test("closing ends what this process asks for, and then nothing is answered", async (t) => {
+  const { door, plane, register } = await open(t, { places: [] });
+  const id = await register("worker");
+  const url = (path: string): string => `http://localhost/api/v1${path}`;
+  const stream = await door.fetch(new Request(url("/events")));
+  const headers = { Authorization: "Bearer secret", "Content-Type": "application/json" };
+  const body = JSON.stringify({ agentId: id, waitMs: 60_000 });
+  const waiting = door.fetch(new Request(url("/claims"), { method: "POST", headers, body }));
+  await new Promise(setImmediate);
+  const startedMs = performance.now();
+  await door[Symbol.asyncDispose]();
+  assert(performance.now() - startedMs < limits.closingMs);
+  assert.equal((await waiting).status, 503);
+  assert.match(await stream.text(), /event: hello/);
+  assert.equal(plane.watchers, 0);
+  const late = await door.fetch(new Request(url("/overview")));
+  assert.equal(late.status, 503);
+  const { error }: { error: { code: string } } = JSON.parse(await late.text());
+  assert.equal(error.code, "unavailable");
+});
+
+test("a request of this process whose body breaks off is no fault of ours", async (t) => {
+  const { door } = await open(t, { places: [] });
+  const headers = { Authorization: "Bearer secret", "Content-Type": "application/json" };
+  const body = new ReadableStream({
+    pull: (controller) => controller.error(new Error("the caller's own trouble")),
+  });
+  const init = { method: "POST", headers, body, duplex: "half" } as const;
+  const answer = await door.fetch(new Request("http://localhost/api/v1/tasks", init));
+  assert.equal(answer.status, 400);
+});
+
 test("both loopback addresses get the same port", async (t) => {
   const places = [
     { host: "127.0.0.1", port: 0 },
@@ -688,7 +773,9 @@ async function open(
   readonly metrics: Metrics;
   readonly port: number;
   readonly ask: (path: string, options?: Ask) => Promise<Answer>;
-  readonly listen: (options?: Ask & { readonly after?: number }) => Promise<Listener>;
+  readonly listen: (
+    options?: Ask & { readonly after?: number; readonly query?: string },
+  ) => Promise<Listener>;
   readonly overview: () => Promise<Overview>;
   readonly run: (command: Command) => Promise<void>;
   readonly register: (
@@ -749,9 +836,12 @@ async function open(
     metrics,
     port,
     ask,
-    listen: async ({ after, ...options } = {}) => {
-      const query = after === undefined ? "" : `?after=${after}`;
-      const listener = new Listener(await send(`/api/v1/events${query}`, options));
+    listen: async ({
+      after,
+      query = after === undefined ? "" : `after=${after}`,
+      ...options
+    } = {}) => {
+      const listener = new Listener(await send(`/api/v1/events?${query}`, options));
       t.after(() => listener.destroy());
       return listener;
     },
