@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, type TestContext, test } from "node:test";
+import { after, before, suite, type TestContext, test } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { build } from "vite";
 import { type Answer, type Input, type OperationName, request } from "../../src/wire/api/index.ts";
@@ -17,425 +17,421 @@ const skip = executable === undefined && !mustRun && "there is no Chromium on th
 const patienceMs = 30_000;
 let browser: Browser;
 
-before(async () => {
-  if (skip) return;
-  assert(executable, "there is no Chromium on this machine, and CI must have one");
-  if (isStale()) await build({ configFile: join(root, "web/vite.config.ts") });
-  browser = await launchBrowser(executable);
-});
+// Most of the time is spent waiting for what the page asks for once a second.
+suite("the dashboard", { skip, concurrency: 3 }, () => {
+  before(async () => {
+    assert(executable, "there is no Chromium on this machine, and CI must have one");
+    if (isStale()) await build({ configFile: join(root, "web/vite.config.ts") });
+    browser = await launchBrowser(executable);
+  });
 
-after(() => browser?.close());
+  after(() => browser?.close());
 
-test("an empty plane says what to do next, in every view", { skip }, async (t) => {
-  const daemon = await start(t);
-  const page = await visit(t, daemon.url);
-  await shows(page, "main", /Nothing needs you\./);
-  await shows(page, "main", /No agents yet.*one-holder\/main\.py/s);
-  await shows(page, ".totals", /0 agents alive/);
-  for (const [path, words] of [
-    ["/agents", /No agents yet/],
-    ["/coordination", /Nothing is held/],
-    ["/coordination/elections", /No groups yet/],
-    ["/coordination/policies", /every check is answered with no/],
-    ["/tasks", /No tasks/],
-    ["/log", /the daemon started/],
-    ["/pace", /The daemon/],
-  ] as const) {
-    await page.goto(daemon.url + path);
-    await shows(page, "main", words);
-  }
-});
+  test("an empty plane says what to do next, in every view", async (t) => {
+    const daemon = await start(t);
+    const page = await visit(t, daemon.url);
+    await shows(page, "main", /Nothing needs you\./);
+    await shows(page, "main", /No agents yet.*one-holder\/main\.py/s);
+    await shows(page, ".totals", /0 agents alive/);
+    for (const [path, words] of [
+      ["/agents", /No agents yet/],
+      ["/coordination", /Nothing is held/],
+      ["/coordination/elections", /No groups yet/],
+      ["/coordination/policies", /every check is answered with no/],
+      ["/tasks", /No tasks/],
+      ["/log", /the daemon started/],
+      ["/pace", /The daemon/],
+    ] as const) {
+      await page.goto(daemon.url + path);
+      await shows(page, "main", words);
+    }
+  });
 
-test("agents appear, wait for a person and die, without a reload", { skip }, async (t) => {
-  const daemon = await start(t);
-  const page = await visit(t, daemon.url);
-  const agents = await visit(t, `${daemon.url}/agents`);
-  const id = await daemon.register("scraper-1", { tools: ["browser", "http"] });
-  await shows(page, ".at-work", /scraper-1/);
-  await shows(page, ".happening li", /scraper-1 registered/);
-  await shows(page, ".totals", /1 agents alive/);
-  await shows(agents, "tbody tr", /scraper-1.*browser.*http.*registry · \d+ s ago/s);
+  test("agents appear, wait for a person and die, without a reload", async (t) => {
+    const daemon = await start(t);
+    const page = await visit(t, daemon.url);
+    const agents = await visit(t, `${daemon.url}/agents`);
+    const id = await daemon.register("scraper-1", { tools: ["browser", "http"] });
+    await shows(page, ".at-work", /scraper-1/);
+    await shows(page, ".happening li", /scraper-1 registered/);
+    await shows(page, ".totals", /1 agents alive/);
+    await shows(agents, "tbody tr", /scraper-1.*browser.*http.*registry · \d+ s ago/s);
 
-  const activity = { state: "waiting", note: "delete 3 files?" } as const;
-  await daemon.call("heartbeat", { agentId: id, activity });
-  await shows(
-    page,
-    ".needs",
-    /Needs you 1.*waits for you.*scraper-1.*delete 3 files\?.*\d+ s since/s,
-  );
-  await shows(agents, "tbody tr", /waiting delete 3 files\?/);
-  await agents.waitForFunction("document.title === '(1) Tipstaff'");
-
-  await daemon.call("heartbeat", { agentId: id, activity: { state: "reading", note: "page 7" } });
-  await shows(page, ".needs", /Nothing needs you\./);
-  await shows(page, ".at-work", /scraper-1.*reading page 7/s);
-
-  await daemon.call("deregisterAgent", { agentId: id });
-  await shows(page, ".happening li", /scraper-1 died/);
-  await shows(page, ".totals", /0 agents alive/);
-  await shows(agents, "tbody tr", /scraper-1.*dead/s);
-});
-
-test("the first view says who holds what, since when and for how long", { skip }, async (t) => {
-  const daemon = await start(t);
-  const page = await visit(t, daemon.url);
-  const id = await daemon.register("scraper-1");
-  const { token } = await daemon.call("acquireLease", { taskId: "invoice-42", agentId: id });
-  const row = ".held tbody tr";
-  await shows(page, row, /invoice-42.*scraper-1.*\d+ s since \d\d:\d\d.*\d+ s left/s);
-  await shows(page, ".happening li", new RegExp(`scraper-1 acquired invoice-42, token ${token}`));
-  const width = async (): Promise<number> =>
-    (await page.locator(`${row} .fill`).boundingBox())?.width ?? 0;
-  const wide = await width();
-  assert.ok(wide > 0);
-  await until(async () => (await width()) < wide);
-
-  await daemon.call("campaign", { group: "planners", agentId: id });
-  await shows(page, ".leaders tbody tr", /planners.*scraper-1/s);
-  await page.locator(`${row} a`).first().click();
-  await shows(page, ".panel", /invoice-42.*held by.*scraper-1.*Who held it.*acquired/s);
-  assert.match(page.url(), /\/coordination\?lease=invoice-42$/);
-  await daemon.call("releaseLease", { taskId: "invoice-42", agentId: id, token });
-  await shows(page, ".panel", /Nobody holds it/);
-  await page.goBack();
-  await shows(page, ".held", /Nothing is held/);
-});
-
-test("without the link the page only reads", { skip }, async (t) => {
-  const daemon = await start(t);
-  const id = await daemon.register("scraper-1");
-  await daemon.call("acquireLease", { taskId: "invoice-42", agentId: id });
-  const page = await visit(t, `${daemon.url}/agents/${id}`);
-  await shows(page, ".panel", /read only; tipstaff dashboard prints a link that lets you act/);
-  assert.equal(await page.locator(".actions button").count(), 0);
-  await page.goto(`${daemon.url}/coordination?lease=invoice-42`);
-  await shows(page, ".panel", /read only/);
-  await page.goto(`${daemon.url}/coordination/policies`);
-  await shows(page, "main", /Who may do this/);
-  assert.equal(await page.getByText("Add a policy").count(), 0);
-  const status = await page.evaluate(
-    async (path) => (await fetch(path, { method: "DELETE" })).status,
-    `/api/v1/agents/${id}`,
-  );
-  assert.equal(status, 401, "the daemon would not have let it either");
-});
-
-test("the link lets the page act; each action asks first and says what follows", {
-  skip,
-}, async (t) => {
-  const daemon = await start(t);
-  const page = await visit(t, daemon.link);
-  assert.equal(page.url(), `${daemon.url}/`, "the key is gone from the address");
-  const one = await daemon.register("one");
-  const two = await daemon.register("two");
-  await daemon.call("acquireLease", { taskId: "invoice-42", agentId: one });
-  for (const agentId of [one, two]) await daemon.call("campaign", { group: "planners", agentId });
-  const dead = await daemon.call("createTask", { type: "ocr", maxRetries: 0 });
-  await daemon.call("claimTask", { agentId: one });
-  await daemon.call("failTask", { taskId: dead.id, agentId: one, reason: "too dark" });
-
-  await page.goto(`${daemon.url}/coordination?lease=invoice-42`);
-  await act(page, "Release invoice-42", /one loses it at once/);
-  await shows(page, ".panel", /Nobody holds it/);
-
-  await page.goto(`${daemon.url}/coordination/elections?group=planners`);
-  await act(page, "Resign one", /two leads then/);
-  await shows(page, ".panel", /led by\s*two/);
-  await shows(page, ".panel", /2\s*two.*1\s*one\s*for \d+ s/s);
-
-  await page.goto(`${daemon.url}/tasks/${dead.id}`);
-  await shows(page, ".panel", /dead.*too dark/s);
-  await act(page, "Requeue ocr", /goes back to the queue/);
-  await act(page, "Cancel ocr", /no agent will get it/);
-  await shows(page, ".panel", /cancelled/);
-
-  await page.goto(`${daemon.url}/agents/${two}`);
-  await act(page, "Deregister two", /it leaves 1 group/);
-  await shows(page, ".panel", /dead/);
-  const { rows } = await daemon.call("listAgents", { liveness: ["alive"] });
-  assert.deepEqual(
-    rows.map(({ card }) => card.name),
-    ["one"],
-  );
-
-  const late = await visit(t, daemon.link);
-  await shows(late, ".notice", /The link could not be used/);
-});
-
-test("policies are added, explained and deleted", { skip }, async (t) => {
-  const daemon = await start(t);
-  await daemon.register("parser-1");
-  await daemon.register("scraper-1");
-  const page = await visit(t, daemon.link);
-  await page.goto(`${daemon.url}/coordination/policies`);
-  await page.getByRole("button", { name: "Add a policy" }).click();
-  const form = page.locator("dialog");
-  await form.getByLabel("Name").fill("parsers");
-  await form.getByLabel("Subject").fill("agent:parser-*");
-  await form.getByLabel("Action").fill("read");
-  await form.getByLabel("Resource").fill("invoices/*");
-  await shows(page, "dialog", /From then on, agent:parser-\* may read invoices\/\*/);
-  await form.getByRole("button", { name: "Add parsers" }).click();
-  await shows(page, "tbody tr", /parsers.*allow.*agent:parser-\*.*read.*invoices/s);
-
-  const tester = page.locator(".tester");
-  await tester.getByLabel("Action").fill("read");
-  await tester.getByLabel("Resource").fill("invoices/42");
-  await shows(page, ".verdict", /1 of 2 agents may/);
-  await tester.getByLabel("Subject").fill("agent:parser-1");
-  await shows(page, ".verdict", /Yes.*parsers.*decides/s);
-  const rule = { subject: "*", action: "*", resource: "invoices/42", effect: "deny" } as const;
-  await daemon.call("setPolicy", { policyId: "frozen", ...rule });
-  await shows(page, ".verdict", /No.*frozen.*decides/s);
-  assert.match(page.url(), /subject=agent%3Aparser-1/, "the question can be shared");
-
-  await page.goto(`${daemon.url}/coordination/policies?policy=frozen`);
-  await act(page, "Delete frozen", /What only it denies/);
-  await until(async () => (await daemon.call("listPolicies", {})).total === 1);
-});
-
-test("a refused action is told in words, where it was asked", { skip }, async (t) => {
-  const daemon = await start(t);
-  const id = await daemon.register("scraper-1");
-  const { id: taskId } = await daemon.call("createTask", { type: "ocr" });
-  const page = await visit(t, daemon.link);
-  await page.goto(`${daemon.url}/tasks/${taskId}`);
-  await page.getByRole("button", { name: "Cancel ocr" }).click();
-  const { task } = await daemon.call("claimTask", { agentId: id });
-  assert.equal(task?.id, taskId);
-  await daemon.call("completeTask", { taskId, agentId: id });
-  await page.locator("dialog").getByRole("button", { name: "Cancel ocr" }).click();
-  await shows(page, "dialog [role=alert]", /ended|completed/);
-  await page.keyboard.press("Escape");
-  await shows(page, ".panel", /completed/);
-});
-
-test("the page heals when the daemon is killed and started again", { skip }, async (t) => {
-  const directory = scratchFor(t);
-  const port = await freePort();
-  const first = await start(t, { directory, port });
-  const page = await visit(t, first.link);
-  const agents = await visit(t, `${first.url}/agents`);
-  await first.register("survivor");
-  await shows(page, ".at-work", /survivor/);
-  await page.evaluate("window.wasHere = true");
-  await first.end();
-  await shows(page, ".connection", /reconnecting…/);
-  await shows(page, ".at-work", /survivor/);
-
-  const second = await start(t, { directory, port });
-  await shows(page, ".connection", /live/);
-  await second.register("later");
-  await shows(page, ".at-work", /later/);
-  await shows(page, ".happening li", /the daemon started/);
-  await shows(agents, "tbody tr", /later/);
-  const events = await page.locator(".happening li .sentence").allTextContents();
-  assert.deepEqual(events, [
-    "later registered",
-    "the daemon started",
-    "survivor registered",
-    "the daemon started",
-  ]);
-  assert.equal(await page.evaluate("window.wasHere"), true, "no reload");
-  await page.goto(`${second.url}/coordination/policies`);
-  await shows(page, ".toolbar", /Add a policy/);
-});
-
-test("another log in the same place replaces all that was shown", { skip }, async (t) => {
-  const port = await freePort();
-  const first = await start(t, { port });
-  const page = await visit(t, first.url);
-  await first.register("from-before");
-  await shows(page, ".at-work", /from-before/);
-  await first.end();
-  const second = await start(t, { port });
-  for (const name of ["new-1", "new-2", "new-3"]) await second.register(name);
-  await shows(page, ".connection", /live/);
-  await shows(page, ".at-work", /new-3/);
-  await until(async () => (await page.getByText("from-before").count()) === 0);
-});
-
-test("10,000 agents can be scrolled and searched, and few of them are held", {
-  skip,
-}, async (t) => {
-  const directory = scratchFor(t);
-  await fillAgents(directory, 10_000);
-  const daemon = await start(t, { directory });
-  const page = await visit(t, `${daemon.url}/agents?sort=name`);
-  await shows(page, ".found", /10.000 in all/);
-  const table = page.locator("table.rows");
-  assert.equal(await table.getAttribute("aria-rowcount"), "10001");
-  const scroller = page.locator(".scroller");
-  const height = await scroller.evaluate((element) => element.scrollHeight);
-  for (let step = 0; step <= 20; step += 1) {
-    await scroller.evaluate((element, top) => element.scrollTo({ top }), (height * step) / 20);
-    const wanted = Math.min(9_980, Math.round((10_000 * step) / 20));
-    const name = new RegExp(`worker-${String(wanted + 5).padStart(5, "0")}`);
-    await shows(page, "tbody tr", name);
-    assert.ok(Number(await table.getAttribute("data-held")) <= 2_000);
-    assert.ok((await page.locator("tbody tr").count()) < 100, "what is not in view is not drawn");
-  }
-  await page.keyboard.press("/");
-  await page.keyboard.type("worker-0424 even");
-  await shows(page, ".found", /^5 found/);
-  await shows(page, "tbody tr", /worker-04248/);
-  assert.match(page.url(), /query=worker-0424\+even/);
-  await page.reload();
-  await shows(page, ".found", /^5 found/);
-});
-
-test("everything can be reached by keys", { skip }, async (t) => {
-  const daemon = await start(t);
-  for (const name of ["a-1", "a-2", "a-3"]) await daemon.register(name);
-  const id = await daemon.register("holder");
-  await daemon.call("acquireLease", { taskId: "invoice-42", agentId: id });
-  const page = await visit(t, daemon.url);
-  for (const [key, path] of [
-    ["c", "/coordination"],
-    ["t", "/tasks"],
-    ["l", "/log"],
-    ["p", "/pace"],
-    ["n", "/"],
-    ["a", "/agents"],
-  ] as const) {
-    await page.keyboard.press("g");
-    await page.keyboard.press(key);
-    await page.waitForURL(daemon.url + path);
-  }
-  await shows(page, "tbody tr", /a-3/);
-  await page.keyboard.press("j");
-  await page.keyboard.press("j");
-  await page.keyboard.press("k");
-  await page.keyboard.press("j");
-  const focused = await page.evaluate("document.activeElement.textContent");
-  await page.keyboard.press("Enter");
-  await shows(page, ".panel h2", new RegExp(`^${focused}$`));
-  await page.keyboard.press("Escape");
-  await page.waitForURL(`${daemon.url}/agents`);
-
-  await page.keyboard.press("Control+k");
-  await page.keyboard.type("invoice");
-  await shows(page, ".palette [role=option]", /invoice-42.*held by holder/s);
-  await page.keyboard.press("Enter");
-  await page.waitForURL(`${daemon.url}/coordination?lease=invoice-42`);
-
-  await page.keyboard.press("?");
-  await shows(page, "dialog", /Keys/);
-  await page.keyboard.press("Escape");
-  await until(async () => (await page.locator("dialog").count()) === 0);
-});
-
-test("the log is filtered, read back to its beginning and entered anywhere", {
-  skip,
-}, async (t) => {
-  const daemon = await start(t);
-  const made = Array.from({ length: 260 }, (_, index) => daemon.register(`agent-${index}`));
-  await Promise.all(made);
-  const page = await visit(t, `${daemon.url}/log`);
-  await shows(page, ".log-rows li", /registered/);
-  assert.equal(await page.locator(".log-rows li").count(), 100);
-  for (let more = 0; more < 2; more += 1) {
-    await page.getByRole("button", { name: "Load older" }).click();
-  }
-  await shows(page, ".end", /This is where the log begins/);
-  assert.equal(await page.locator(".log-rows li").count(), 261);
-
-  // Scrolled away from the top, what is new waits.
-  await page.locator(".scroller").evaluate((element) => element.scrollTo({ top: 400 }));
-  await daemon.register("late-1");
-  await shows(page, ".floating", /^1 new$/);
-  assert.equal(await page.getByText("late-1").count(), 0);
-  await page.locator(".floating").click();
-  await shows(page, ".log-rows li", /late-1 registered/);
-
-  await page.keyboard.press("/");
-  await page.keyboard.type("agent-25");
-  await until(async () => (await page.locator(".log-rows li").count()) === 11);
-  await page.goto(`${daemon.url}/log?at=100`);
-  await shows(page, ".log-rows li:first-child", /^100/);
-  await page.goto(`${daemon.url}/log/1`);
-  await shows(page, ".panel", /"type": "plane.opened"/);
-  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-  await page.locator(".panel").getByRole("button", { name: "copy as JSON" }).click();
-  await shows(page, ".notice", /Copied/);
-  const copied = await page.evaluate("navigator.clipboard.readText()");
-  assert.equal(JSON.parse(String(copied)).sequence, 1);
-});
-
-test("rows do not move under the pointer", { skip }, async (t) => {
-  const daemon = await start(t);
-  await daemon.register("first");
-  const page = await visit(t, `${daemon.url}/agents?sort=newest`);
-  await shows(page, "tbody tr", /first/);
-  await page.locator("tbody tr").first().hover();
-  await daemon.register("second");
-  await shows(page, ".found", /changed; move the pointer away/);
-  assert.deepEqual(await namesIn(page), ["first"]);
-  await page.mouse.move(5, 5);
-  await until(async () => (await namesIn(page)).join() === "second,first");
-});
-
-test("it is dark where the system is, and where one says so", { skip }, async (t) => {
-  const daemon = await start(t);
-  const page = await visit(t, daemon.url);
-  const ground = (): Promise<unknown> =>
-    page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
-  await page.emulateMedia({ colorScheme: "light" });
-  const light = await ground();
-  await page.emulateMedia({ colorScheme: "dark" });
-  const dark = await ground();
-  assert.notEqual(light, dark);
-  await page.getByRole("button", { name: "colours: system" }).click();
-  assert.equal(await ground(), light);
-  await page.emulateMedia({ colorScheme: "light" });
-  await page.getByRole("button", { name: "colours: light" }).click();
-  assert.equal(await ground(), dark);
-  await page.reload();
-  await shows(page, ".connection", /live/);
-  assert.equal(await ground(), dark, "it is remembered");
-});
-
-test("hostile texts stay text and stay in their place", { skip }, async (t) => {
-  const daemon = await start(t);
-  const hostile = `<img src=x onerror="document.title='owned'"><b id=owned>`;
-  const backwards = "\u202egnp.ecioni\u2066";
-  const long = "x".repeat(1_024);
-  const id = await daemon.register(hostile, { tools: [hostile, long], description: hostile });
-  await daemon.register(backwards);
-  await daemon.register(long);
-  await daemon.call("heartbeat", { agentId: id, activity: { state: "waiting", note: hostile } });
-  for (const taskId of [hostile, "..", long.slice(0, 900)]) {
-    await daemon.call("acquireLease", { taskId, agentId: id }).catch(() => undefined);
-  }
-  await daemon.call("campaign", { group: hostile, agentId: id });
-  const rule = { subject: hostile, action: hostile, resource: hostile, effect: "deny" } as const;
-  await daemon.call("setPolicy", { policyId: hostile, ...rule });
-  const input = Buffer.from(hostile).toString("base64");
-  const task = await daemon.call("createTask", { type: hostile, input, maxRetries: 0 });
-  await daemon.call("claimTask", { agentId: id });
-  await daemon.call("failTask", { taskId: task.id, agentId: id, reason: hostile });
-
-  const page = await visit(t, daemon.link);
-  await shows(page, ".needs", /<img src=x onerror=/);
-  await shows(page, ".happening li", /policy <img src=x/);
-  for (const path of [
-    "/",
-    `/agents/${id}`,
-    `/coordination?lease=${encodeURIComponent(hostile)}`,
-    `/coordination/elections?group=${encodeURIComponent(hostile)}`,
-    `/coordination/policies?policy=${encodeURIComponent(hostile)}`,
-    `/tasks/${task.id}`,
-    "/log",
-  ]) {
-    await page.goto(daemon.url + path);
-    await shows(page, "main", /<img src=x onerror=/);
-    assert.equal(await page.locator("img, #owned, body script").count(), 0, path);
-    const overflow = await page.evaluate(
-      "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+    const activity = { state: "waiting", note: "delete 3 files?" } as const;
+    await daemon.call("heartbeat", { agentId: id, activity });
+    await shows(
+      page,
+      ".needs",
+      /Needs you 1.*waits for you.*scraper-1.*delete 3 files\?.*\d+ s since/s,
     );
-    assert.equal(overflow, 0, `${path} is as wide as the window`);
-  }
-  assert.doesNotMatch(await page.title(), /owned/);
+    await shows(agents, "tbody tr", /waiting delete 3 files\?/);
+    await agents.waitForFunction("document.title === '(1) Tipstaff'");
+
+    await daemon.call("heartbeat", { agentId: id, activity: { state: "reading", note: "page 7" } });
+    await shows(page, ".needs", /Nothing needs you\./);
+    await shows(page, ".at-work", /scraper-1.*reading page 7/s);
+
+    await daemon.call("deregisterAgent", { agentId: id });
+    await shows(page, ".happening li", /scraper-1 died/);
+    await shows(page, ".totals", /0 agents alive/);
+    await shows(agents, "tbody tr", /scraper-1.*dead/s);
+  });
+
+  test("the first view says who holds what, since when and for how long", async (t) => {
+    const daemon = await start(t);
+    const page = await visit(t, daemon.url);
+    const id = await daemon.register("scraper-1");
+    const { token } = await daemon.call("acquireLease", { taskId: "invoice-42", agentId: id });
+    const row = ".held tbody tr";
+    await shows(page, row, /invoice-42.*scraper-1.*\d+ s since \d\d:\d\d.*\d+ s left/s);
+    await shows(page, ".happening li", new RegExp(`scraper-1 acquired invoice-42, token ${token}`));
+    const width = async (): Promise<number> =>
+      (await page.locator(`${row} .fill`).boundingBox())?.width ?? 0;
+    const wide = await width();
+    assert.ok(wide > 0);
+    await until(async () => (await width()) < wide);
+
+    await daemon.call("campaign", { group: "planners", agentId: id });
+    await shows(page, ".leaders tbody tr", /planners.*scraper-1/s);
+    await page.locator(`${row} a`).first().click();
+    await shows(page, ".panel", /invoice-42.*held by.*scraper-1.*Who held it.*acquired/s);
+    assert.match(page.url(), /\/coordination\?lease=invoice-42$/);
+    await daemon.call("releaseLease", { taskId: "invoice-42", agentId: id, token });
+    await shows(page, ".panel", /Nobody holds it/);
+    await page.goBack();
+    await shows(page, ".held", /Nothing is held/);
+  });
+
+  test("without the link the page only reads", async (t) => {
+    const daemon = await start(t);
+    const id = await daemon.register("scraper-1");
+    await daemon.call("acquireLease", { taskId: "invoice-42", agentId: id });
+    const page = await visit(t, `${daemon.url}/agents/${id}`);
+    await shows(page, ".panel", /read only; tipstaff dashboard prints a link that lets you act/);
+    assert.equal(await page.locator(".actions button").count(), 0);
+    await page.goto(`${daemon.url}/coordination?lease=invoice-42`);
+    await shows(page, ".panel", /read only/);
+    await page.goto(`${daemon.url}/coordination/policies`);
+    await shows(page, "main", /Who may do this/);
+    assert.equal(await page.getByText("Add a policy").count(), 0);
+    const status = await page.evaluate(
+      async (path) => (await fetch(path, { method: "DELETE" })).status,
+      `/api/v1/agents/${id}`,
+    );
+    assert.equal(status, 401, "the daemon would not have let it either");
+  });
+
+  test("the link lets the page act; each action asks first and says what follows", async (t) => {
+    const daemon = await start(t);
+    const page = await visit(t, daemon.link);
+    assert.equal(page.url(), `${daemon.url}/`, "the key is gone from the address");
+    const one = await daemon.register("one");
+    const two = await daemon.register("two");
+    await daemon.call("acquireLease", { taskId: "invoice-42", agentId: one });
+    for (const agentId of [one, two]) await daemon.call("campaign", { group: "planners", agentId });
+    const dead = await daemon.call("createTask", { type: "ocr", maxRetries: 0 });
+    await daemon.call("claimTask", { agentId: one });
+    await daemon.call("failTask", { taskId: dead.id, agentId: one, reason: "too dark" });
+
+    await page.goto(`${daemon.url}/coordination?lease=invoice-42`);
+    await act(page, "Release invoice-42", /one loses it at once/);
+    await shows(page, ".panel", /Nobody holds it/);
+
+    await page.goto(`${daemon.url}/coordination/elections?group=planners`);
+    await act(page, "Resign one", /two leads then/);
+    await shows(page, ".panel", /led by\s*two/);
+    await shows(page, ".panel", /2\s*two.*1\s*one\s*for \d+ s/s);
+
+    await page.goto(`${daemon.url}/tasks/${dead.id}`);
+    await shows(page, ".panel", /dead.*too dark/s);
+    await act(page, "Requeue ocr", /goes back to the queue/);
+    await act(page, "Cancel ocr", /no agent will get it/);
+    await shows(page, ".panel", /cancelled/);
+
+    await page.goto(`${daemon.url}/agents/${two}`);
+    await act(page, "Deregister two", /it leaves 1 group/);
+    await shows(page, ".panel", /dead/);
+    const { rows } = await daemon.call("listAgents", { liveness: ["alive"] });
+    assert.deepEqual(
+      rows.map(({ card }) => card.name),
+      ["one"],
+    );
+
+    const late = await visit(t, daemon.link);
+    await shows(late, ".notice", /The link could not be used/);
+  });
+
+  test("policies are added, explained and deleted", async (t) => {
+    const daemon = await start(t);
+    await daemon.register("parser-1");
+    await daemon.register("scraper-1");
+    const page = await visit(t, daemon.link);
+    await page.goto(`${daemon.url}/coordination/policies`);
+    await page.getByRole("button", { name: "Add a policy" }).click();
+    const form = page.locator("dialog");
+    await form.getByLabel("Name").fill("parsers");
+    await form.getByLabel("Subject").fill("agent:parser-*");
+    await form.getByLabel("Action").fill("read");
+    await form.getByLabel("Resource").fill("invoices/*");
+    await shows(page, "dialog", /From then on, agent:parser-\* may read invoices\/\*/);
+    await form.getByRole("button", { name: "Add parsers" }).click();
+    await shows(page, "tbody tr", /parsers.*allow.*agent:parser-\*.*read.*invoices/s);
+
+    const tester = page.locator(".tester");
+    await tester.getByLabel("Action").fill("read");
+    await tester.getByLabel("Resource").fill("invoices/42");
+    await shows(page, ".verdict", /1 of 2 agents may/);
+    await tester.getByLabel("Subject").fill("agent:parser-1");
+    await shows(page, ".verdict", /Yes.*parsers.*decides/s);
+    const rule = { subject: "*", action: "*", resource: "invoices/42", effect: "deny" } as const;
+    await daemon.call("setPolicy", { policyId: "frozen", ...rule });
+    await shows(page, ".verdict", /No.*frozen.*decides/s);
+    assert.match(page.url(), /subject=agent%3Aparser-1/, "the question can be shared");
+
+    await page.goto(`${daemon.url}/coordination/policies?policy=frozen`);
+    await act(page, "Delete frozen", /What only it denies/);
+    await until(async () => (await daemon.call("listPolicies", {})).total === 1);
+  });
+
+  test("a refused action is told in words, where it was asked", async (t) => {
+    const daemon = await start(t);
+    const id = await daemon.register("scraper-1");
+    const { id: taskId } = await daemon.call("createTask", { type: "ocr" });
+    const page = await visit(t, daemon.link);
+    await page.goto(`${daemon.url}/tasks/${taskId}`);
+    await page.getByRole("button", { name: "Cancel ocr" }).click();
+    const { task } = await daemon.call("claimTask", { agentId: id });
+    assert.equal(task?.id, taskId);
+    await daemon.call("completeTask", { taskId, agentId: id });
+    await page.locator("dialog").getByRole("button", { name: "Cancel ocr" }).click();
+    await shows(page, "dialog [role=alert]", /ended|completed/);
+    await page.keyboard.press("Escape");
+    await shows(page, ".panel", /completed/);
+  });
+
+  test("the page heals when the daemon is killed and started again", async (t) => {
+    const directory = scratchFor(t);
+    const port = await freePort();
+    const first = await start(t, { directory, port });
+    const page = await visit(t, first.link);
+    const agents = await visit(t, `${first.url}/agents`);
+    await first.register("survivor");
+    await shows(page, ".at-work", /survivor/);
+    await page.evaluate("window.wasHere = true");
+    await first.end();
+    await shows(page, ".connection", /reconnecting…/);
+    await shows(page, ".at-work", /survivor/);
+
+    const second = await start(t, { directory, port });
+    await shows(page, ".connection", /live/);
+    await second.register("later");
+    await shows(page, ".at-work", /later/);
+    await shows(page, ".happening li", /the daemon started/);
+    await shows(agents, "tbody tr", /later/);
+    const events = await page.locator(".happening li .sentence").allTextContents();
+    assert.deepEqual(events, [
+      "later registered",
+      "the daemon started",
+      "survivor registered",
+      "the daemon started",
+    ]);
+    assert.equal(await page.evaluate("window.wasHere"), true, "no reload");
+    await page.goto(`${second.url}/coordination/policies`);
+    await shows(page, ".toolbar", /Add a policy/);
+  });
+
+  test("another log in the same place replaces all that was shown", async (t) => {
+    const port = await freePort();
+    const first = await start(t, { port });
+    const page = await visit(t, first.url);
+    await first.register("from-before");
+    await shows(page, ".at-work", /from-before/);
+    await first.end();
+    const second = await start(t, { port });
+    for (const name of ["new-1", "new-2", "new-3"]) await second.register(name);
+    await shows(page, ".connection", /live/);
+    await shows(page, ".at-work", /new-3/);
+    await until(async () => (await page.getByText("from-before").count()) === 0);
+  });
+
+  test("10,000 agents can be scrolled and searched, and few of them are held", async (t) => {
+    const directory = scratchFor(t);
+    await fillAgents(directory, 10_000);
+    const daemon = await start(t, { directory });
+    const page = await visit(t, `${daemon.url}/agents?sort=name`);
+    await shows(page, ".found", /10.000 in all/);
+    const table = page.locator("table.rows");
+    assert.equal(await table.getAttribute("aria-rowcount"), "10001");
+    const scroller = page.locator(".scroller");
+    const height = await scroller.evaluate((element) => element.scrollHeight);
+    for (let step = 0; step <= 20; step += 1) {
+      await scroller.evaluate((element, top) => element.scrollTo({ top }), (height * step) / 20);
+      const wanted = Math.min(9_980, Math.round((10_000 * step) / 20));
+      const name = new RegExp(`worker-${String(wanted + 5).padStart(5, "0")}`);
+      await shows(page, "tbody tr", name);
+      assert.ok(Number(await table.getAttribute("data-held")) <= 2_000);
+      assert.ok((await page.locator("tbody tr").count()) < 100, "what is not in view is not drawn");
+    }
+    await page.keyboard.press("/");
+    await page.keyboard.type("worker-0424 even");
+    await shows(page, ".found", /^5 found/);
+    await shows(page, "tbody tr", /worker-04248/);
+    assert.match(page.url(), /query=worker-0424\+even/);
+    await page.reload();
+    await shows(page, ".found", /^5 found/);
+  });
+
+  test("everything can be reached by keys", async (t) => {
+    const daemon = await start(t);
+    for (const name of ["a-1", "a-2", "a-3"]) await daemon.register(name);
+    const id = await daemon.register("holder");
+    await daemon.call("acquireLease", { taskId: "invoice-42", agentId: id });
+    const page = await visit(t, daemon.url);
+    for (const [key, path] of [
+      ["c", "/coordination"],
+      ["t", "/tasks"],
+      ["l", "/log"],
+      ["p", "/pace"],
+      ["n", "/"],
+      ["a", "/agents"],
+    ] as const) {
+      await page.keyboard.press("g");
+      await page.keyboard.press(key);
+      await page.waitForURL(daemon.url + path);
+    }
+    await shows(page, "tbody tr", /a-3/);
+    await page.keyboard.press("j");
+    await page.keyboard.press("j");
+    await page.keyboard.press("k");
+    await page.keyboard.press("j");
+    const focused = await page.evaluate("document.activeElement.textContent");
+    await page.keyboard.press("Enter");
+    await shows(page, ".panel h2", new RegExp(`^${focused}$`));
+    await page.keyboard.press("Escape");
+    await page.waitForURL(`${daemon.url}/agents`);
+
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("invoice");
+    await shows(page, ".palette [role=option]", /invoice-42.*held by holder/s);
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`${daemon.url}/coordination?lease=invoice-42`);
+
+    await page.keyboard.press("?");
+    await shows(page, "dialog", /Keys/);
+    await page.keyboard.press("Escape");
+    await until(async () => (await page.locator("dialog").count()) === 0);
+  });
+
+  test("the log is filtered, read back to its beginning and entered anywhere", async (t) => {
+    const daemon = await start(t);
+    const made = Array.from({ length: 260 }, (_, index) => daemon.register(`agent-${index}`));
+    await Promise.all(made);
+    const page = await visit(t, `${daemon.url}/log`);
+    await shows(page, ".log-rows li", /registered/);
+    assert.equal(await page.locator(".log-rows li").count(), 100);
+    for (let more = 0; more < 2; more += 1) {
+      await page.getByRole("button", { name: "Load older" }).click();
+    }
+    await shows(page, ".end", /This is where the log begins/);
+    assert.equal(await page.locator(".log-rows li").count(), 261);
+
+    // Scrolled away from the top, what is new waits.
+    await page.locator(".scroller").evaluate((element) => element.scrollTo({ top: 400 }));
+    await daemon.register("late-1");
+    await shows(page, ".floating", /^1 new$/);
+    assert.equal(await page.getByText("late-1").count(), 0);
+    await page.locator(".floating").click();
+    await shows(page, ".log-rows li", /late-1 registered/);
+
+    await page.keyboard.press("/");
+    await page.keyboard.type("agent-25");
+    await until(async () => (await page.locator(".log-rows li").count()) === 11);
+    await page.goto(`${daemon.url}/log?at=100`);
+    await shows(page, ".log-rows li:first-child", /^100/);
+    await page.goto(`${daemon.url}/log/1`);
+    await shows(page, ".panel", /"type": "plane.opened"/);
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.locator(".panel").getByRole("button", { name: "copy as JSON" }).click();
+    await shows(page, ".notice", /Copied/);
+    const copied = await page.evaluate("navigator.clipboard.readText()");
+    assert.equal(JSON.parse(String(copied)).sequence, 1);
+  });
+
+  test("rows do not move under the pointer", async (t) => {
+    const daemon = await start(t);
+    await daemon.register("first");
+    const page = await visit(t, `${daemon.url}/agents?sort=newest`);
+    await shows(page, "tbody tr", /first/);
+    await page.locator("tbody tr").first().hover();
+    await daemon.register("second");
+    await shows(page, ".found", /changed; move the pointer away/);
+    assert.deepEqual(await namesIn(page), ["first"]);
+    await page.mouse.move(5, 5);
+    await until(async () => (await namesIn(page)).join() === "second,first");
+  });
+
+  test("it is dark where the system is, and where one says so", async (t) => {
+    const daemon = await start(t);
+    const page = await visit(t, daemon.url);
+    const ground = (): Promise<unknown> =>
+      page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
+    await page.emulateMedia({ colorScheme: "light" });
+    const light = await ground();
+    await page.emulateMedia({ colorScheme: "dark" });
+    const dark = await ground();
+    assert.notEqual(light, dark);
+    await page.getByRole("button", { name: "colours: system" }).click();
+    assert.equal(await ground(), light);
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.getByRole("button", { name: "colours: light" }).click();
+    assert.equal(await ground(), dark);
+    await page.reload();
+    await shows(page, ".connection", /live/);
+    assert.equal(await ground(), dark, "it is remembered");
+  });
+
+  test("hostile texts stay text and stay in their place", async (t) => {
+    const daemon = await start(t);
+    const hostile = `<img src=x onerror="document.title='owned'"><b id=owned>`;
+    const backwards = "\u202egnp.ecioni\u2066";
+    const long = "x".repeat(1_024);
+    const id = await daemon.register(hostile, { tools: [hostile, long], description: hostile });
+    await daemon.register(backwards);
+    await daemon.register(long);
+    await daemon.call("heartbeat", { agentId: id, activity: { state: "waiting", note: hostile } });
+    for (const taskId of [hostile, "..", long.slice(0, 900)]) {
+      await daemon.call("acquireLease", { taskId, agentId: id }).catch(() => undefined);
+    }
+    await daemon.call("campaign", { group: hostile, agentId: id });
+    const rule = { subject: hostile, action: hostile, resource: hostile, effect: "deny" } as const;
+    await daemon.call("setPolicy", { policyId: hostile, ...rule });
+    const input = Buffer.from(hostile).toString("base64");
+    const task = await daemon.call("createTask", { type: hostile, input, maxRetries: 0 });
+    await daemon.call("claimTask", { agentId: id });
+    await daemon.call("failTask", { taskId: task.id, agentId: id, reason: hostile });
+
+    const page = await visit(t, daemon.link);
+    await shows(page, ".needs", /<img src=x onerror=/);
+    await shows(page, ".happening li", /policy <img src=x/);
+    for (const path of [
+      "/",
+      `/agents/${id}`,
+      `/coordination?lease=${encodeURIComponent(hostile)}`,
+      `/coordination/elections?group=${encodeURIComponent(hostile)}`,
+      `/coordination/policies?policy=${encodeURIComponent(hostile)}`,
+      `/tasks/${task.id}`,
+      "/log",
+    ]) {
+      await page.goto(daemon.url + path);
+      await shows(page, "main", /<img src=x onerror=/);
+      assert.equal(await page.locator("img, #owned, body script").count(), 0, path);
+      const overflow = await page.evaluate(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+      );
+      assert.equal(overflow, 0, `${path} is as wide as the window`);
+    }
+    assert.doesNotMatch(await page.title(), /owned/);
+  });
 });
 
 type Start = { readonly directory?: string; readonly port?: number };
