@@ -7,7 +7,7 @@ export const limits = {
   /** Tools, capabilities, metadata pairs, types. */
   itemsMax: 1_000,
   /** Of these as part of an address, which has less room. */
-  queryItemsMax: 16,
+  queryItemsMax: 64,
   /** The place after which a page goes on: two names at most. */
   cursorLengthMax: 4_096,
   /** Base64 of 2,000,000 bytes. */
