@@ -4,10 +4,11 @@
  * entries: they are asked for again when an entry concerns them.
  */
 import { batch, signal } from "@preact/signals";
-import { call, type Entry, type Overview, watch } from "./api.ts";
+import { call, type Entry, type Overview, reasonOf, TipstaffError, watch } from "./api.ts";
 import { setClock } from "./clock.ts";
 import { limits } from "./limits.ts";
 import { forgetNames, learnAgent } from "./names.ts";
+import { notify } from "./notices.ts";
 import { Refresh } from "./refresh.ts";
 import { lookAtSession } from "./session.ts";
 import { isNews, newsTypes } from "./words/sentence.ts";
@@ -86,10 +87,19 @@ async function begin(): Promise<void> {
     const { planeId } = seen;
     const options = { afterSequence: sequence, planeId, signal, onConnection: noteConnection };
     for await (const entry of watch(options)) receive(entry);
-  } catch {
-    // Not reachable, or what we knew is worth nothing any more: another log, or a gap.
-    if (!signal.aborted) beginAgain();
+  } catch (fault) {
+    if (signal.aborted) return;
+    if (isOurs(fault)) notify(`The page cannot follow the daemon. ${reasonOf(fault)}`);
+    beginAgain();
   }
+}
+
+/** Not when it is not reachable, or when what we knew is worth nothing any more: then beginning anew helps. */
+function isOurs(fault: unknown): boolean {
+  const isExpected =
+    fault instanceof TipstaffError &&
+    (fault.retryable || fault.code === "gap" || fault.code === "other_log");
+  return !isExpected;
 }
 
 /** What is on the screen stays, and we try again, ever more seldom. */
