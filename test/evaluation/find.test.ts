@@ -20,9 +20,10 @@ const cards: readonly Card[] = read<Card>("cards.json").map((card) => ({
   metadata: [],
 }));
 
-/** By `teacher.py`, for the same cards. */
-const teacher: Readonly<Record<string, Figures>> = {
+/** By `teacher.py`, for the same cards. Those of a half that is not there yet are not known. */
+const teacher: Readonly<Record<string, Figures | undefined>> = {
   "queries-open.json": { hitAt1: 0.588, hitAt5: 0.812, mrr: 0.695 },
+  "queries-sealed.json": undefined,
 };
 /** What part of the teacher's figures a table of a few megabytes must reach, order of words unheard. */
 const floors: Figures = { hitAt1: 0.6, hitAt5: 0.8, mrr: 0.68 };
@@ -32,6 +33,7 @@ for (const [name, best] of Object.entries(teacher)) {
   describe(name, { skip: isThere ? false : `${name} is not there` }, () => {
     it("finds the card that a query was written for nearly as often as the teacher does", (test) => {
       const found = figuresOf(viewOf(cards), read<Query>(name));
+      assert(best, `${print(found)}; write down above what teacher.py says of ${name}`);
       test.diagnostic(`${print(found)}; the teacher ${print(best)}`);
       assert(found.hitAt1 >= floors.hitAt1 * best.hitAt1, `hit@1 ${found.hitAt1}`);
       assert(found.hitAt5 >= floors.hitAt5 * best.hitAt5, `hit@5 ${found.hitAt5}`);
