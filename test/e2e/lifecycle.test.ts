@@ -236,7 +236,10 @@ describe("a log that is not as it was", { concurrency: 2 }, () => {
     using directory = scratch();
     const dataDirectory = await makeLog(directory.path);
     edit(dataDirectory, (database) => database.exec("delete from entries where sequence <= 2"));
-    await assertRefused(dataDirectory, /entries 1 to 2 are gone from the log, .* restore the directory/);
+    await assertRefused(
+      dataDirectory,
+      /entries 1 to 2 are gone from the log, .* restore the directory/,
+    );
   });
 
   test("a damaged last entry is set aside, with a warning", async () => {

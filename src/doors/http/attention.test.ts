@@ -24,7 +24,7 @@ test("an agent that waits for a person says for what and since when", async () =
   await to.done("heartbeat", { agentId: id, activity: asks });
   await to.clock.pass(2_000, 1_000);
   const item = { kind: "agent_waiting", id, name: "claude", sinceMs } as const;
-  assert.deepEqual(await attention(to), [{ ...item, text: "waits: delete 3 files?" }]);
+  assert.deepEqual(await attention(to), [{ ...item, text: "asks: delete 3 files?" }]);
   await to.done("heartbeat", { agentId: id, activity: { state: "waiting", note: "" } });
   assert.deepEqual(await attention(to), [{ ...item, text: "waits for a person" }]);
   await to.done("deregisterAgent", { agentId: id });

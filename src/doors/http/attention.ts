@@ -67,7 +67,7 @@ function noteActivities(notes: Notes, { registry }: State, nowMs: number): void 
     const { name } = agent.card;
     if (state === "waiting") {
       notes.add({ kind: "agent_waiting", id, name, sinceMs }, () =>
-        note === "" ? "waits for a person" : `waits: ${note}`,
+        note === "" ? "waits for a person" : `asks: ${note}`,
       );
       continue;
     }

@@ -36,6 +36,7 @@ export const limits = {
   detailRowsMax: 200,
   /** Agents asked about in "who may do this?". */
   whoMax: 1_000,
+  whoAtATime: 16,
   /** A look at much of the state lets others go first after so long. */
   sliceMs: 4,
   /** So few are sorted at once. */

@@ -1,10 +1,11 @@
 /** Policies: who may do what, and why. */
-import { check, explain, type Policy, policyId } from "../../../core/index.ts";
+import { check, explain, livingCount, type Policy, policyId } from "../../../core/index.ts";
 import type { Plane } from "../../../plane/index.ts";
 import type { Answer } from "../../../wire/api/index.ts";
 import { limits } from "../limits.ts";
 import { listPolicies } from "../lists.ts";
 import type { Handlers } from "../operations.ts";
+import { nextSlice } from "../slices.ts";
 import { refused, submit } from "./answer.ts";
 
 export function policyHandlers(
@@ -38,17 +39,33 @@ export function policyHandlers(
       return { value };
     },
     whoMay: async ({ action, resource }) => {
-      const value = await plane.read(({ registry, entitlements }) => {
-        const living = registry.agents.values().filter(({ liveness }) => liveness !== "dead");
-        const agents = [...living.take(limits.whoMax)].map(({ id, card: { name } }) => {
-          const question = { subject: `agent:${name}`, action, resource };
-          const { allowed, decidedBy } = check(entitlements, question);
-          const decided = decidedBy ? { decidedBy: decidedBy.id } : {};
-          return { agentId: id, name, allowed, ...decided };
-        });
-        return { agents, total: registry.agents.size - registry.dead.size };
-      });
-      return { value };
+      const { living, total } = await plane.read(({ registry }) => ({
+        living: registry.agents
+          .values()
+          .filter(({ liveness }) => liveness !== "dead")
+          .take(limits.whoMax)
+          .toArray(),
+        total: livingCount(registry),
+      }));
+      const agents: Answer<"whoMay">["agents"][number][] = [];
+      for (let at = 0; at < living.length; at += limits.whoAtATime) {
+        await nextSlice();
+        const some = living.slice(at, at + limits.whoAtATime);
+        const asked = await plane.read(({ entitlements }) =>
+          some.map(({ id, card: { name } }) => {
+            const question = { subject: `agent:${name}`, action, resource };
+            const { allowed, decidedBy } = check(entitlements, question);
+            return {
+              agentId: id,
+              name,
+              allowed,
+              ...(decidedBy ? { decidedBy: decidedBy.id } : {}),
+            };
+          }),
+        );
+        agents.push(...asked);
+      }
+      return { value: { agents, total } };
     },
   };
 }
