@@ -8,7 +8,7 @@ export const limits = {
   queryCharactersMax: 8_192,
   /** A longer word is known by its beginning. */
   wordLengthMax: 64,
-  /** How many occurrences one query looks at: half a millisecond. The rarest words come first: they tell most. */
+  /** How many occurrences one query looks at: up to a millisecond. The rarest words come first: they tell most. */
   occurrencesReadMax: 100_000,
   /** Of each part of a card, so much is read for its meaning. More words only blur it. */
   meaningCharactersMax: 2_048,
