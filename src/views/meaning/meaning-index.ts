@@ -11,7 +11,7 @@ import { Vectors } from "./vectors.ts";
 /** What each part of a card is worth beside name and description together. */
 const capabilitiesWorth = 0.3;
 const toolsWorth = 0.1;
-/** Of more tools than this, each says less about what the agent is for. */
+/** Of more tools than this, each says less about what the agent is for, and so do all together. */
 const fewTools = 4;
 
 export class MeaningIndex {
@@ -46,7 +46,8 @@ export class MeaningIndex {
       this.#table.addTo(sum, text.slice(0, limits.meaningCharactersMax), weight);
     add(`${name}. ${description}`, 1);
     add(within(capabilities.map((each) => `${each.name}. ${each.description}`)), capabilitiesWorth);
-    add(within(tools), toolsWorth * Math.min(1, fewTools / Math.max(tools.length, 1)));
+    const focus = Math.min(1, fewTools / Math.max(tools.length, 1));
+    add(within(tools), toolsWorth * focus ** 2);
     return sum;
   }
 }
