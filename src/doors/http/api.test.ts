@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MemoryLog } from "../../log/index.ts";
+import { HeldLog } from "../../testing/held-log.ts";
 import { openTestDoor, type TestDoor } from "../../testing/http-door.ts";
 import {
   type Agent,
@@ -365,6 +366,45 @@ test("who leaves the line without a key has left it, with a key keeps its place"
   assert.equal(lease.holder, kept.id);
   const again = await to.done("acquireLease", { taskId: "t", agentId: kept.id }, { key: "k" });
   assert.deepEqual(again, lease, "whoever comes back is told");
+});
+
+test("what is granted to a caller that is gone is given back, unless it has a key to ask again", async () => {
+  const log = new HeldLog();
+  await using to = await openTestDoor({ log, places: [] });
+  const post = (path: string, body: object, more: RequestInit & { key?: string } = {}) => {
+    const { key, ...init } = more;
+    const named = key === undefined ? {} : { "Idempotency-Key": key };
+    const headers = {
+      Authorization: "Bearer secret",
+      "Content-Type": "application/json",
+      ...named,
+    };
+    const options = { method: "POST", headers, body: JSON.stringify(body), ...init };
+    return to.door.fetch(new Request(`http://localhost/api/v1${path}`, options));
+  };
+  const agent: Agent = JSON.parse(await (await post("/agents", { card: { name: "a" } })).text());
+  await post("/tasks", { type: "index" });
+  const agentId = agent.id;
+  /** Decided, not yet durable, and the caller leaves. */
+  const leave = async (path: string, key?: string): Promise<void> => {
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    log.hold();
+    const asked = post(path, { agentId }, { signal, ...(key === undefined ? {} : { key }) });
+    while (log.held.length === 0) await new Promise(setImmediate);
+    leaving.abort();
+    await log.letAllThrough();
+    await asked;
+  };
+  const held = (): Promise<readonly [leases: number, claims: number]> =>
+    to.plane.read(({ leases, tasks }) => [leases.held.size, tasks.counts.claimed]);
+  await leave("/leases/t/acquire");
+  await leave("/claims");
+  assert.deepEqual(await held(), [0, 0]);
+  await leave("/leases/t/acquire", "k");
+  await leave("/claims", "k");
+  assert.deepEqual(await held(), [1, 1]);
+  assert.deepEqual(to.faults, []);
 });
 
 test("what is withdrawn while it waits is given up, and afterwards it is given back", async () => {

@@ -5,7 +5,7 @@ import type { Answer, Attention } from "../../wire/api/index.ts";
 import { limits } from "./limits.ts";
 import type { OperationParts } from "./operations.ts";
 import { Smallest } from "./pages.ts";
-import { nextSlice } from "./slices.ts";
+import { type Look, lookInSlices } from "./slices.ts";
 
 type Kind = Attention["kind"];
 
@@ -17,17 +17,17 @@ export async function attentionIn(
   const able = await Promise.all(
     queues.map(({ tools }) => find({ query: "", tools, limit: 1 }).then(({ hits }) => hits.length)),
   );
-  await nextSlice();
-  return plane.read((state, nowMs) => {
+  return lookInSlices(plane, function* (state, nowMs) {
     const notes = new Notes();
-    noteActivities(notes, state, nowMs);
-    noteUnreachable(notes, state);
-    noteDeadTasks(notes, state);
-    noteLeaderless(notes, state);
+    yield* noteActivities(notes, state, nowMs);
+    yield* noteUnreachable(notes, state);
+    yield* noteDeadTasks(notes, state);
+    yield* noteLeaderless(notes, state);
     for (const [index, { stuck }] of queues.entries()) {
-      if (able[index] === 0) for (const { text, ...about } of stuck) notes.add(about, () => text);
+      if (able[index] !== 0) continue;
+      for (const { text, ...about } of stuck) yield* notes.add(about, () => text);
     }
-    return notes.print();
+    return yield* notes.print();
   });
 }
 
@@ -43,71 +43,79 @@ class Notes {
     group_leaderless: new Smallest(limits.attentionMax),
   };
 
-  add(about: Omit<Attention, "text">, text: () => string): void {
-    this.#byKind[about.kind].offer(about.sinceMs, about.id, { about, text });
+  *add(about: Omit<Attention, "text">, text: () => string): Look<void> {
+    const kind = this.#byKind[about.kind];
+    if (kind.offer(about.sinceMs, about.id, { about, text })) yield* kind.shrink();
   }
 
-  print(): Answer<"getAttention"> {
-    const kinds = Object.values(this.#byKind);
-    const first = kinds.flatMap((kind) => kind.from(0)).slice(0, limits.attentionMax);
-    return {
-      items: first.map(({ item }) => ({ ...item.about, text: item.text() })),
-      total: kinds.reduce((total, { offered }) => total + offered, 0),
-    };
+  *print(): Look<Answer<"getAttention">> {
+    const items: Attention[] = [];
+    let total = 0;
+    for (const kind of Object.values(this.#byKind)) {
+      total += kind.offered;
+      for (const { item } of yield* kind.from(0)) {
+        if (items.length < limits.attentionMax) items.push({ ...item.about, text: item.text() });
+      }
+    }
+    return { items, total };
   }
 }
 
 type Note = { readonly about: Omit<Attention, "text">; readonly text: () => string };
 
-function noteActivities(notes: Notes, { registry }: State, nowMs: number): void {
+function* noteActivities(notes: Notes, { registry }: State, nowMs: number): Look<void> {
   for (const [id, { state, note, sinceMs }] of registry.activities) {
+    yield;
     if (state === "idle") continue;
     const agent = registry.agents.get(id);
     if (agent?.liveness !== "alive") continue;
     const { name } = agent.card;
     if (state === "waiting") {
-      notes.add({ kind: "agent_waiting", id, name, sinceMs }, () =>
+      yield* notes.add({ kind: "agent_waiting", id, name, sinceMs }, () =>
         note === "" ? "waits for a person" : `asks: ${note}`,
       );
       continue;
     }
     const heardAtMs = registry.reports.get(id) ?? Math.max(sinceMs, registry.listeningSinceMs);
     if (nowMs - heardAtMs <= limits.silentMs) continue;
-    notes.add({ kind: "agent_silent", id, name, sinceMs: heardAtMs }, () => {
+    yield* notes.add({ kind: "agent_silent", id, name, sinceMs: heardAtMs }, () => {
       const last = note === "" ? state : `${state}: ${note}`;
       return `says it works, but nothing was heard of its progress; last: ${last}`;
     });
   }
 }
 
-function noteUnreachable(notes: Notes, { registry }: State): void {
+function* noteUnreachable(notes: Notes, { registry }: State): Look<void> {
   let left = registry.counts.unreachable;
   for (const { id, card, liveness, registeredAtMs } of registry.agents.values()) {
     if (left === 0) return;
+    yield;
     if (liveness !== "unreachable") continue;
     left -= 1;
     const sinceMs = registry.heartbeats.get(id) ?? registeredAtMs;
-    notes.add({ kind: "agent_unreachable", id, name: card.name, sinceMs }, () => {
+    yield* notes.add({ kind: "agent_unreachable", id, name: card.name, sinceMs }, () => {
       return "its heartbeats stopped; what it holds is freed when it is declared dead";
     });
   }
 }
 
-function noteDeadTasks(notes: Notes, { tasks }: State): void {
+function* noteDeadTasks(notes: Notes, { tasks }: State): Look<void> {
   for (const id of tasks.ended) {
+    yield;
     const task = tasks.byId.get(id);
     if (task?.state !== "dead") continue;
     const { type: name, diedAtMs: sinceMs, failureReason: why } = task;
-    notes.add({ kind: "task_dead", id, name, sinceMs }, () =>
+    yield* notes.add({ kind: "task_dead", id, name, sinceMs }, () =>
       why === "" ? "failed for good" : `failed for good: ${why}`,
     );
   }
 }
 
-function noteLeaderless(notes: Notes, { elections }: State): void {
+function* noteLeaderless(notes: Notes, { elections }: State): Look<void> {
   for (const { group, leader, changedAtMs: sinceMs } of elections.groups.values()) {
+    yield;
     if (leader !== undefined) continue;
-    notes.add({ kind: "group_leaderless", id: group, name: group, sinceMs }, () => {
+    yield* notes.add({ kind: "group_leaderless", id: group, name: group, sinceMs }, () => {
       return "has no leader and no candidate";
     });
   }

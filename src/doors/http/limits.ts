@@ -36,10 +36,9 @@ export const limits = {
   detailRowsMax: 200,
   /** Agents asked about in "who may do this?". */
   whoMax: 1_000,
-  whoAtATime: 16,
   /** A look at much of the state lets others go first after so long. */
   sliceMs: 4,
-  /** So few are sorted at once. */
+  /** So few are looked at, or sorted, at once. */
   fewPlaces: 64,
   /** What is looked at for one page of the log, and how much of it at a time. */
   entriesScannedMax: 20_000,

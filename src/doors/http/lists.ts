@@ -23,8 +23,8 @@ import {
 } from "./encode.ts";
 import { limits } from "./limits.ts";
 import type { Reply } from "./operations.ts";
-import { type Listing, parseCursor, type Rank, Scan, wordsOf } from "./pages.ts";
-import { nextSlice } from "./slices.ts";
+import { cutPage, type Listing, parseCursor, type Rank, wordsOf } from "./pages.ts";
+import { lookInSlices, nextSlice } from "./slices.ts";
 
 export function listAgents(
   plane: Plane,
@@ -210,20 +210,13 @@ async function list<Item, Row>(
     const message = "after: must be the `next` of the page before, in the same order";
     return { refusal: { code: "invalid_argument", message } };
   }
-  let scan: Scan<Item> | undefined;
-  let sequence = 0;
-  for (;;) {
-    await nextSlice();
-    const value = await plane.read((state, nowMs) => {
-      if (!scan) {
-        scan = new Scan(listing(state), { ...input, start });
-        sequence = plane.lastSequence;
-      }
-      if (!scan.goOn()) return undefined;
-      return { ...scan.page((item) => encode(state, item)), sequence, nowMs };
-    });
-    if (value) return { value };
-  }
+  const value = await lookInSlices(plane, function* (state, nowMs) {
+    const { lastSequence: sequence } = plane;
+    const encodeNow = (item: Item): Row => encode(state, item);
+    const page = yield* cutPage(listing(state), { ...input, start }, encodeNow);
+    return { ...page, sequence, nowMs };
+  });
+  return { value };
 }
 
 const texts = new WeakMap<Agent, string>();

@@ -5,7 +5,7 @@
  */
 import { limits as wireLimits } from "../../wire/openapi/index.ts";
 import { limits } from "./limits.ts";
-import { sliceEnd } from "./slices.ts";
+import type { Look } from "./slices.ts";
 
 /** Where an item stands: smaller is earlier. Texts by code unit. */
 export type Rank = number | string;
@@ -37,58 +37,35 @@ export type CutPage<Row> = {
   readonly next?: string;
 };
 
-/** Goes through a list in slices, and keeps what may be on the page. */
-export class Scan<Item> {
-  readonly #listing: Listing<Item>;
-  readonly #left: Iterator<Item>;
-  readonly #sort: string;
-  readonly #start: Place | undefined;
-  readonly #offset: number;
-  readonly #first: Smallest<Item>;
-  #total = 0;
-
-  constructor(listing: Listing<Item>, cut: Cut) {
-    const { sort, limit = wireLimits.pageDefault, offset = 0, start } = cut;
-    this.#listing = listing;
-    this.#left = listing.items[Symbol.iterator]();
-    this.#sort = sort;
-    this.#start = start;
-    this.#offset = offset;
-    this.#first = new Smallest(offset + limit);
+export function* cutPage<Item, Row>(
+  { items, wants, rankOf, idOf }: Listing<Item>,
+  { sort, limit = wireLimits.pageDefault, offset = 0, start }: Cut,
+  encode: (item: Item) => Row,
+): Look<CutPage<Row>> {
+  const first = new Smallest<Item>(offset + limit);
+  let looked = 0;
+  let total = 0;
+  for (const item of items) {
+    looked += 1;
+    if (looked % limits.fewPlaces === 0) yield;
+    if (!wants(item)) continue;
+    total += 1;
+    const rank = rankOf(item);
+    if (start && compare(start, rank, idOf(item)) >= 0) continue;
+    if (first.offer(rank, idOf(item), item)) yield* first.shrink();
   }
-
-  /** Looks at some more; true when everything was looked at. */
-  goOn(): boolean {
-    const { wants, rankOf, idOf } = this.#listing;
-    const isOver = sliceEnd();
-    do {
-      const { value: item, done } = this.#left.next();
-      if (done) return true;
-      if (!wants(item)) continue;
-      this.#total += 1;
-      const rank = rankOf(item);
-      if (!this.#start || compare(this.#start, rank, idOf(item)) < 0) {
-        this.#first.offer(rank, idOf(item), item);
-      }
-    } while (!isOver());
-    return false;
+  const rows: Row[] = [];
+  let bytes = 0;
+  let last: Place | undefined;
+  for (const place of yield* first.from(offset)) {
+    const row = encode(place.item);
+    bytes += JSON.stringify(row).length;
+    if (bytes > limits.pageBytesMax && rows.length > 0) break;
+    rows.push(row);
+    last = place;
   }
-
-  page<Row>(encode: (item: Item) => Row): CutPage<Row> {
-    const rows: Row[] = [];
-    let bytes = 0;
-    let last: Place | undefined;
-    for (const place of this.#first.from(this.#offset)) {
-      const row = encode(place.item);
-      bytes += JSON.stringify(row).length;
-      if (bytes > limits.pageBytesMax && rows.length > 0) break;
-      rows.push(row);
-      last = place;
-    }
-    const hasMore = this.#offset + rows.length < this.#first.offered;
-    const next = hasMore && last ? { next: printCursor(this.#sort, last) } : {};
-    return { rows, total: this.#total, ...next };
-  }
+  const hasMore = offset + rows.length < first.offered;
+  return { rows, total, ...(hasMore && last ? { next: printCursor(sort, last) } : {}) };
 }
 
 /** The first so many of all that it is offered. Of many, only few are sorted. */
@@ -106,28 +83,33 @@ export class Smallest<Item> {
     return this.#offered;
   }
 
-  offer(rank: Rank, id: string, item: Item): void {
+  /** Whether it is time to `shrink`. */
+  offer(rank: Rank, id: string, item: Item): boolean {
     this.#offered += 1;
-    if (this.#worst && compare(this.#worst, rank, id) < 0) return;
+    if (this.#worst && compare(this.#worst, rank, id) < 0) return false;
     this.#kept.push({ rank, id, item });
-    if (this.#kept.length < 2 * this.#count + limits.fewPlaces) return;
-    this.#kept = split(this.#kept, this.#count)[0];
-    this.#worst = this.#kept.reduce((worst, place) => (order(worst, place) < 0 ? place : worst));
+    return this.#kept.length >= 2 * this.#count + limits.fewPlaces;
+  }
+
+  /** Forgets those that are not among the first. */
+  *shrink(): Look<void> {
+    const [kept] = yield* split(this.#kept, this.#count);
+    this.#kept = kept;
+    this.#worst = kept.reduce((worst, place) => (order(worst, place) < 0 ? place : worst));
   }
 
   /** In their order, without the first few. */
-  from(offset: number): readonly Ranked<Item>[] {
-    const [kept] = split(this.#kept, this.#count);
-    const [, wanted] = split(kept, offset);
+  *from(offset: number): Look<readonly Ranked<Item>[]> {
+    const [kept] = yield* split(this.#kept, this.#count);
+    const [, wanted] = yield* split(kept, offset);
     return wanted.sort(order);
   }
 }
 
+type Split<Item> = [first: Ranked<Item>[], rest: Ranked<Item>[]];
+
 /** The first `count` and the rest, neither of them in order. */
-function split<Item>(
-  places: readonly Ranked<Item>[],
-  count: number,
-): [first: Ranked<Item>[], rest: Ranked<Item>[]] {
+function* split<Item>(places: readonly Ranked<Item>[], count: number): Look<Split<Item>> {
   if (count <= 0) return [[], [...places]];
   if (count >= places.length) return [[...places], []];
   const pivot = places[Math.floor(Math.random() * places.length)];
@@ -137,12 +119,15 @@ function split<Item>(
   }
   const before: Ranked<Item>[] = [];
   const behind: Ranked<Item>[] = [];
-  for (const place of places) (order(place, pivot) < 0 ? before : behind).push(place);
+  for (const [index, place] of places.entries()) {
+    if (index % limits.fewPlaces === 0) yield;
+    (order(place, pivot) < 0 ? before : behind).push(place);
+  }
   if (before.length >= count) {
-    const [first, rest] = split(before, count);
+    const [first, rest] = yield* split(before, count);
     return [first, rest.concat(behind)];
   }
-  const [first, rest] = split(behind, count - before.length);
+  const [first, rest] = yield* split(behind, count - before.length);
   return [before.concat(first), rest];
 }
 

@@ -5,7 +5,7 @@ import type { Answer } from "../../../wire/api/index.ts";
 import { limits } from "../limits.ts";
 import { listPolicies } from "../lists.ts";
 import type { Handlers } from "../operations.ts";
-import { nextSlice } from "../slices.ts";
+import { lookInSlices } from "../slices.ts";
 import { refused, submit } from "./answer.ts";
 
 export function policyHandlers(
@@ -39,33 +39,19 @@ export function policyHandlers(
       return { value };
     },
     whoMay: async ({ action, resource }) => {
-      const { living, total } = await plane.read(({ registry }) => ({
-        living: registry.agents
-          .values()
-          .filter(({ liveness }) => liveness !== "dead")
-          .take(limits.whoMax)
-          .toArray(),
-        total: livingCount(registry),
-      }));
-      const agents: Answer<"whoMay">["agents"][number][] = [];
-      for (let at = 0; at < living.length; at += limits.whoAtATime) {
-        await nextSlice();
-        const some = living.slice(at, at + limits.whoAtATime);
-        const asked = await plane.read(({ entitlements }) =>
-          some.map(({ id, card: { name } }) => {
-            const question = { subject: `agent:${name}`, action, resource };
-            const { allowed, decidedBy } = check(entitlements, question);
-            return {
-              agentId: id,
-              name,
-              allowed,
-              ...(decidedBy ? { decidedBy: decidedBy.id } : {}),
-            };
-          }),
-        );
-        agents.push(...asked);
-      }
-      return { value: { agents, total } };
+      const value = await lookInSlices(plane, function* ({ registry, entitlements }) {
+        const agents: Answer<"whoMay">["agents"][number][] = [];
+        const living = registry.agents.values().filter(({ liveness }) => liveness !== "dead");
+        for (const { id, card } of living.take(limits.whoMax)) {
+          yield;
+          const question = { subject: `agent:${card.name}`, action, resource };
+          const { allowed, decidedBy } = check(entitlements, question);
+          const decided = decidedBy ? { decidedBy: decidedBy.id } : {};
+          agents.push({ agentId: id, name: card.name, allowed, ...decided });
+        }
+        return { agents, total: livingCount(registry) };
+      });
+      return { value };
     },
   };
 }
