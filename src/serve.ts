@@ -134,6 +134,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       return await plane.read(() => find.search(question, asked));
     },
     ranking: () => (model ? find.ranking(model.trouble) : { ranking: "table" }),
+    ...(options.taskLimits ? { taskLimits: options.taskLimits } : {}),
     isReady: () => !isClosing,
     hosts: options.isAnyHostAllowed ? "any" : options.http.flatMap(hostOf),
     onFault: (fault, path) => warn(`${path} failed`, fault),

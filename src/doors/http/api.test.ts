@@ -572,6 +572,38 @@ test("a card and the tools of a task may not be endless", async () => {
   assert.match(task.message, /^requiredTools: /);
 });
 
+test("what a task brings along and leaves behind is bounded as the daemon was told", async () => {
+  await using to = await openTestDoor({ taskLimits: { inputBytesMax: 4, outputBytesMax: 3 } });
+  const { id: agentId } = await register(to);
+  const base64 = (text: string): string => Buffer.from(text).toString("base64");
+  const long = await to.refused("createTask", { type: "t", input: base64("12345") });
+  assert.equal(long.message, "input: is longer than 4 bytes");
+  const { id: taskId } = await to.done("createTask", { type: "t", input: base64("1234") });
+  await to.done("claimTask", { agentId });
+  const late = await to.refused("completeTask", { taskId, agentId, output: base64("1234") });
+  assert.equal(late.message, "output: is longer than 3 bytes");
+  await to.done("completeTask", { taskId, agentId, output: base64("123") });
+});
+
+test("who asks why is told all policies that apply, the deciding one first", async () => {
+  await using to = await openTestDoor();
+  const set = (policyId: string, effect: "allow" | "deny", action: string): Promise<unknown> =>
+    to.done("setPolicy", { ...rule, policyId, effect, action });
+  await set("a", "allow", "*");
+  await set("z", "deny", "ca*");
+  await set("b", "deny", "call");
+  await set("c", "allow", "read");
+  const question = { subject: "agent:x", action: "call", resource: "tool:y" };
+  const told = await to.done("checkPolicy", { ...question, explain: true });
+  assert.deepEqual([told.allowed, told.decidedBy?.id], [false, "b"]);
+  assert.deepEqual(
+    told.matches?.map(({ id }) => id),
+    ["b", "z", "a"],
+  );
+  assert.equal(told.moreMatches, 0);
+  assert.equal((await to.done("checkPolicy", question)).matches, undefined);
+});
+
 /** Asks and goes away before its turn comes. */
 async function leaveLine(
   to: TestDoor,

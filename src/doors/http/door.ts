@@ -30,6 +30,7 @@ export type HttpDoorOptions = {
   readonly credentials: Credentials;
   readonly find: OperationParts["find"];
   readonly ranking: OperationParts["ranking"];
+  readonly taskLimits?: NonNullable<OperationParts["taskLimits"]>;
   /** Whether a load balancer should send callers here. */
   readonly isReady: () => boolean;
   /** Names, without a port, by which we may be called besides those of this machine; or any. */

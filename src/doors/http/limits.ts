@@ -5,6 +5,8 @@ export const limits = {
   urlLengthMax: 32_768,
   /** The input or output of a task as base64, and some room. */
   bodyBytesMax: 3_000_000,
+  /** The input and the output of a task, as over gRPC. */
+  taskBytesMax: 2_000_000,
   /** A card as a whole, and all tools that a task requires: as over gRPC. */
   cardBytesMax: 262_144,
   requiredToolsBytesMax: 65_536,

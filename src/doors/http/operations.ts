@@ -45,7 +45,11 @@ export type OperationParts = {
   readonly find: (question: FindQuestion) => Promise<Finding>;
   /** By what `find` ranks at the moment. */
   readonly ranking: () => Overview["find"];
+  /** What a task may bring along and leave behind, where it is less than the API allows. */
+  readonly taskLimits?: Partial<TaskLimits>;
 };
+
+export type TaskLimits = { readonly inputBytesMax: number; readonly outputBytesMax: number };
 
 export type Call = {
   readonly caller: Caller;
@@ -83,7 +87,7 @@ export function handlersOf(parts: OperationParts): Handlers {
     ...leaseHandlers(plane),
     ...electionHandlers(plane),
     ...policyHandlers(plane),
-    ...taskHandlers(plane),
+    ...taskHandlers(parts),
     ...sessionHandlers(parts),
   };
 }

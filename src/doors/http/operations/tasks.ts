@@ -8,17 +8,17 @@ import {
   type Task,
   taskId,
 } from "../../../core/index.ts";
-import { idFromKey, type Plane } from "../../../plane/index.ts";
+import { idFromKey } from "../../../plane/index.ts";
 import type { Input } from "../../../wire/api/index.ts";
 import { limits as wireLimits } from "../../../wire/openapi/index.ts";
 import { encodeTask, encodeTaskDetail } from "../encode.ts";
 import { limits } from "../limits.ts";
 import { listTasks } from "../lists.ts";
-import type { Handlers } from "../operations.ts";
+import type { Handlers, OperationParts } from "../operations.ts";
 import { answer, invalid, refused, submit, waited } from "./answer.ts";
 
 export function taskHandlers(
-  plane: Plane,
+  parts: OperationParts,
 ): Pick<
   Handlers,
   | "listTasks"
@@ -31,6 +31,9 @@ export function taskHandlers(
   | "cancelTask"
   | "requeueTask"
 > {
+  const { plane } = parts;
+  const { inputBytesMax = limits.taskBytesMax } = parts.taskLimits ?? {};
+  const { outputBytesMax = limits.taskBytesMax } = parts.taskLimits ?? {};
   const lookAt = (id: string) => (state: State) => {
     const task = state.tasks.byId.get(taskId(id));
     return task && encodeTask(state, task);
@@ -43,6 +46,9 @@ export function taskHandlers(
       const toolBytes = requiredTools.reduce((total, tool) => total + Buffer.byteLength(tool), 0);
       if (toolBytes > limits.requiredToolsBytesMax) {
         return invalid(`requiredTools: are longer than ${limits.requiredToolsBytesMax} bytes`);
+      }
+      if (bytesOf(input) > inputBytesMax) {
+        return invalid(`input: is longer than ${inputBytesMax} bytes`);
       }
       const id = key === undefined ? randomBytes(16).toString("hex") : idFromKey("task", key);
       const work = { taskType, input, requiredTools, maxRetries, claimMs, priority, deliveriesMax };
@@ -95,6 +101,9 @@ export function taskHandlers(
     },
     completeTask: async (input, { caller }) => {
       const { output = "" } = input;
+      if (bytesOf(output) > outputBytesMax) {
+        return invalid(`output: is longer than ${outputBytesMax} bytes`);
+      }
       const command = { type: "task.complete", ...ownClaim(input), output } as const;
       return submit(plane, command, caller, lookAt(input.taskId));
     },
@@ -112,6 +121,12 @@ export function taskHandlers(
 
 type TaskCreated = Extract<Event, { readonly type: "task.created" }>;
 type TaskClaimed = Extract<Event, { readonly task: Task }>;
+
+/** Of what base64 stands for. */
+function bytesOf(base64: string): number {
+  const padding = base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0;
+  return (base64.length / 4) * 3 - padding;
+}
 
 function ownClaim({ taskId: id, agentId: claimant, claimToken }: Input<"completeTask">) {
   const claim = { taskId: taskId(id), agentId: agentId(claimant) };
