@@ -251,7 +251,7 @@ export type Page<Row> = {
   readonly total: number;
   /** Ask with `after` set to this for the next page; absent on the last. */
   readonly next?: string;
-  /** The page shows what is true after this entry of the log. */
+  /** The page shows what is true after this entry of the log; of a long list, also some of what came later. */
   readonly sequence: number;
   readonly nowMs: number;
 };
