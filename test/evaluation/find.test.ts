@@ -1,7 +1,7 @@
 /**
  * Whether a search understands: cards and queries that share no word, held against what the model that the
- * table learned from makes of them (`tools/embedding/teacher.py`). The open half was looked at while tuning;
- * the sealed half was not.
+ * table learned from makes of them (`tools/embedding/teacher.py`). Everything was tuned on the open
+ * half; of the sealed half, README.md says how it was used.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
