@@ -22,3 +22,8 @@ test("the encoding is that of everyone else", () => {
   const bytes = Uint8Array.of(0, 255, 128, 10);
   assert.equal(encodePayload(bytes), Buffer.from(bytes).toString("base64"));
 });
+
+test("a token may be part of it, and is a decimal text then", () => {
+  const payload = new Payload(encodePayload({ total: 3, token: 2n ** 60n }));
+  assert.deepEqual(payload.json(), { total: 3, token: "1152921504606846976" });
+});

@@ -31,12 +31,19 @@ export class Payload {
 export function encodePayload(value: PayloadValue | undefined): string {
   if (value === undefined) return "";
   const bytes =
-    value instanceof Uint8Array ? value : new TextEncoder().encode(JSON.stringify(value));
+    value instanceof Uint8Array
+      ? value
+      : new TextEncoder().encode(JSON.stringify(value, withoutBigints));
   let binary = "";
   for (let start = 0; start < bytes.length; start += argumentsMax) {
     binary += String.fromCharCode(...bytes.subarray(start, start + argumentsMax));
   }
   return btoa(binary);
+}
+
+/** A token in a result is the first thing one wants; in JSON it is a decimal text, as everywhere. */
+function withoutBigints(_: string, value: unknown): unknown {
+  return typeof value === "bigint" ? String(value) : value;
 }
 
 /** A function takes only so many. */

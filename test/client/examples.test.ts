@@ -20,7 +20,7 @@ for (const [name, told] of Object.entries(examples)) {
     await using daemon = await startDaemon();
     const { NODE_TEST_CONTEXT: _, ...outer } = process.env;
     const env = { ...outer, TIPSTAFF_URL: daemon.url, TIPSTAFF_TOKEN: daemon.token };
-    const words = ["--conditions=@tipstaff/source", `examples/${name}/main.ts`];
+    const words = ["--conditions=@tipstaff/source", `examples/${name}/main.ts`, "2"];
     const { stdout, stderr } = await run(process.execPath, words, { env, timeout: 30_000 });
     assert.match(stdout, told);
     assert.equal(stderr, "");

@@ -66,7 +66,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     refusals: [],
   },
   getAttention: {
-    summary: "What needs a person, longest first",
+    summary: "What needs a person: the most urgent kind first, then the longest",
     input: z.strictObject({}),
     answer: z.object({ items: z.array(v.attention), total: v.whole(0) }),
     refusals: [],
