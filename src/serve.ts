@@ -69,7 +69,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
   );
   const isNew = log.lastSequence === 0;
   const clock = new SteadyClock();
-  const find = new FindView();
+  const find = new FindView({ afterTurn: setImmediate });
   const model = options.embedder && openModel(options.embedder, { clock, find, warn });
   if (model) opened.use(model);
   const metrics = new Metrics({ methods: methodPaths });

@@ -5,6 +5,7 @@ import type {
   Answer,
   Election,
   FindHit,
+  Found,
   Input,
   Lease as LeaseInfo,
   OperationName,
@@ -54,6 +55,9 @@ export type Question = {
   readonly resource: string;
 };
 
+/** `reason` says why the model was not used although there is one. */
+export type FindHits = readonly FindHit[] & Omit<Found, "hits">;
+
 export class Client implements AsyncDisposable {
   readonly agents: AgentList;
   readonly leases: LeaseList;
@@ -93,11 +97,12 @@ export class Client implements AsyncDisposable {
     return agent;
   }
 
-  /** Agents that are alive and suit the words best, best first. */
-  async find(query: string, options: FindOptions = {}): Promise<readonly FindHit[]> {
+  /** Agents that are alive and suit the words best, best first; and by what they were ranked. */
+  async find(query: string, options: FindOptions = {}): Promise<FindHits> {
     const { tools, limit, signal } = options;
     const asked = { query, ...(tools ? { tool: tools } : {}), ...(limit ? { limit } : {}) };
-    return (await this.#calls.call("findAgents", asked, { signal })).hits;
+    const { hits, ...how } = await this.#calls.call("findAgents", asked, { signal });
+    return Object.assign([...hits], how);
   }
 
   /** What happens, as it happens, from now on or from any entry on. */

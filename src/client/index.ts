@@ -35,6 +35,7 @@ export type {
   Client,
   CreateTask,
   Filter,
+  FindHits,
   FindOptions,
   Question,
   TaskDetail,

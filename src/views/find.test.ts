@@ -77,6 +77,33 @@ function cardOf(card: Partial<Card>): Card {
   };
 }
 
+it("cards are read by and by, and a search waits only for a few of them", () => {
+  const turns: (() => void)[] = [];
+  const view = new FindView({ afterTurn: (run) => turns.push(run) });
+  const state = emptyState();
+  const count = limits.cardsReadBySearch + 3 * limits.cardsReadAtOnce;
+  for (let number = 0; number < count; number++) {
+    const card = cardOf({ name: `a${number}`, description: "Translates contracts into German" });
+    const id = agentId(String(number).padStart(4, "0"));
+    const command = { type: "agent.register", agentId: id, card, ttlMs: 30_000 } as const;
+    const { events = [] } = { events: [], ...decide(state, command, 1_000) };
+    for (const event of events) evolve(state, event);
+  }
+  view.reset(state);
+  const understood = (): number =>
+    view
+      .search({ query: "turn an agreement to another tongue", tools: [], limit: count })
+      .hits.filter(({ score }) => score !== 0).length;
+  assert.equal(understood(), limits.cardsReadBySearch);
+  let taken = 0;
+  for (let run = turns.shift(); run; run = turns.shift()) {
+    run();
+    taken += 1;
+  }
+  assert.equal(understood(), count);
+  assert.equal(taken, 3, "a few at a time");
+});
+
 describe("ranking", () => {
   it("puts an agent that shares words and inflected words before one that shares none", () => {
     const plane = new Following();

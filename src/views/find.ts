@@ -53,14 +53,26 @@ export type Found = {
 const hint = 0.05;
 const literal = 0.9;
 
+export type FindOptions = {
+  /** Runs something when this turn of the event loop is over. Absent: cards are read when someone searches. */
+  readonly afterTurn?: (run: () => void) => void;
+};
+
 export class FindView implements View {
+  readonly #afterTurn: FindOptions["afterTurn"];
   #index = new AgentIndex();
+  #isReading = false;
+
+  constructor({ afterTurn }: FindOptions = {}) {
+    this.#afterTurn = afterTurn;
+  }
 
   reset(state: State): void {
     this.#index = new AgentIndex();
     for (const agent of state.registry.agents.values()) {
       if (agent.liveness === "alive") this.#index.add(agent);
     }
+    this.#readSoon();
   }
 
   /** An event that the state had already at the reset changes nothing. */
@@ -70,6 +82,7 @@ export class FindView implements View {
       case "agent.recovered":
         this.#index.delete(event.agent.id);
         this.#index.add(event.agent);
+        this.#readSoon();
         return;
       case "agent.unreachable":
       case "agent.died":
@@ -83,7 +96,19 @@ export class FindView implements View {
 
   /** With what a model makes of the query, if one was asked. */
   search(query: FindQuery, asked?: Asked): Found {
+    // Where cards are read by and by, a search does not wait for more than a few.
+    this.#index.settle(this.#afterTurn ? limits.cardsReadBySearch : Number.POSITIVE_INFINITY);
     return this.#index.search(query, asked);
+  }
+
+  /** Reads cards a few at a time, so that others get their turn, until none waits. */
+  #readSoon(): void {
+    if (!this.#afterTurn || this.#isReading) return;
+    this.#isReading = true;
+    this.#afterTurn(() => {
+      this.#isReading = false;
+      if (!this.#index.settle(limits.cardsReadAtOnce)) this.#readSoon();
+    });
   }
 
   /** By what a search would rank now, with a model that is in this trouble or in none. */
@@ -134,12 +159,17 @@ class AgentIndex {
     const agent = this.#agents[number];
     assert(agent, "a number in use has an agent");
     this.#words.delete(number, agent.card);
+    this.#meaning.delete(number);
     this.#model.delete(number);
     for (const tool of new Set(agent.card.tools)) this.#byTool.delete(tool, number);
     this.#byAge.delete(number);
     this.#agents[number] = undefined;
     this.#numbers.delete(id);
     this.#unused.push(number);
+  }
+
+  settle(cards: number): boolean {
+    return this.#meaning.settle(cards);
   }
 
   /** Whom the model does not know, in words. */

@@ -12,6 +12,9 @@ export const limits = {
   occurrencesReadMax: 100_000,
   /** Of each part of a card, so much is read for its meaning. More words only blur it. */
   meaningCharactersMax: 2_048,
+  /** Cards read for their meaning in one turn, about 2 ms; and by a search that finds some unread, 10 ms. */
+  cardsReadAtOnce: 32,
+  cardsReadBySearch: 200,
   /** The widest that models make. */
   vectorWidthMax: 4_096,
   /** A document number has 24 bits. Far above the agents that the core admits. */

@@ -10,6 +10,7 @@ const run = promisify(execFile);
 const examples: Readonly<Record<string, RegExp>> = {
   "first-steps": /scraper holds invoice-42 with token \d+\nbest agent for a web page: scraper/,
   "worker-queue": /9 pictures resized by three workers, 1 cancelled, 1 retried/,
+  demo: /^a dozen agents are at work; ctrl-c sends them home\n$/,
   embedded:
     /^scraper registered with a daemon at http:\/\/127\.0\.0\.1:\d+, gone when this ends\n$/,
   leader: /term 2: planner-2 leads\neach planner planned once, in its own term/,

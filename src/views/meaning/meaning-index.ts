@@ -2,6 +2,9 @@
  * Likeness by meaning: the cosine between what a query and a card say, by the table of word pieces. A card
  * is one vector, made of parts with weights of their own, so that a card with forty tools still is what its
  * description says. Metadata has no part in it: it is found by its words.
+ *
+ * Reading a card takes some 50 µs, and at opening there may be a hundred thousand of them. So cards wait, and
+ * are read when `settle` is called; until then they are like nothing.
  */
 import type { Card } from "../../core/index.ts";
 import { limits } from "../limits.ts";
@@ -17,6 +20,9 @@ const fewTools = 4;
 export class MeaningIndex {
   readonly #table: Table = table();
   readonly #vectors = new Vectors(this.#table.width);
+  readonly #nothing = new Float32Array(this.#table.width);
+  /** By document, in the order in which they came. */
+  readonly #unread = new Map<number, Card>();
 
   /** Makes room for documents with smaller numbers than this. */
   reserve(documents: number): void {
@@ -24,7 +30,21 @@ export class MeaningIndex {
   }
 
   add(document: number, card: Card): void {
-    this.#vectors.set(document, this.#meaningOf(card));
+    this.#vectors.set(document, this.#nothing);
+    this.#unread.set(document, card);
+  }
+
+  delete(document: number): void {
+    this.#unread.delete(document);
+  }
+
+  /** Reads so many of the cards that wait. Answers whether none is left. */
+  settle(cards: number): boolean {
+    for (const [document, card] of this.#unread.entries().take(cards)) {
+      this.#unread.delete(document);
+      this.#vectors.set(document, this.#meaningOf(card));
+    }
+    return this.#unread.size === 0;
   }
 
   /** Compares with those that are asked about, whoever else is in it. */

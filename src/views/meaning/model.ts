@@ -45,6 +45,8 @@ export class Model implements View, AsyncDisposable {
   #working: Promise<void> | undefined;
   /** Why the model is not asked at present. */
   #trouble: string | undefined;
+  /** Why the last question had no answer. The next one is asked all the same. */
+  #unanswered: string | undefined;
   #failures = 0;
   #isTooSlowUntilMs = 0;
   #questions = 0;
@@ -81,9 +83,9 @@ export class Model implements View, AsyncDisposable {
     }
   }
 
-  /** Why it would not be asked now. */
+  /** Why it would not be asked now, or did not answer when it was. */
   get trouble(): string | undefined {
-    return this.#trouble;
+    return this.#trouble ?? this.#unanswered;
   }
 
   /** Never rejects, and never takes longer than the limit. */
@@ -100,14 +102,27 @@ export class Model implements View, AsyncDisposable {
       const [vector] = await embedder.embed([query.slice(0, limits.queryCharactersMax)], {
         signal,
       });
-      return vector ? { vector } : { reason: "the model gave no vector" };
+      if (!vector) return this.#missed("the model gave no vector");
+      this.#recover();
+      return { vector };
     } catch (error) {
-      if (!late.aborted) return { reason: reasonOf(error) };
+      if (!late.aborted) return this.#missed(reasonOf(error), error);
       this.#isTooSlowUntilMs = clock.nowMs() + limits.modelSlowPauseMs;
-      return { reason: `the model took longer than ${limits.modelQueryMs} ms` };
+      return this.#missed(`the model took longer than ${limits.modelQueryMs} ms`);
     } finally {
       this.#questions -= 1;
     }
+  }
+
+  #missed(reason: string, cause?: unknown): { readonly reason: string } {
+    if (this.trouble === undefined && !this.#closing.signal.aborted)
+      this.#tellTrouble(reason, cause);
+    this.#unanswered = reason;
+    return { reason };
+  }
+
+  #tellTrouble(reason: string, cause?: unknown): void {
+    this.#options.warn(`${reason}: find goes on with its table`, cause);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -174,15 +189,16 @@ export class Model implements View, AsyncDisposable {
   }
 
   #recover(): void {
-    if (this.#trouble !== undefined) this.#options.warn("the model answers again: find uses it");
+    if (this.trouble !== undefined) this.#options.warn("the model answers again: find uses it");
     this.#trouble = undefined;
+    this.#unanswered = undefined;
     this.#failures = 0;
   }
 
   async #pause(error: unknown): Promise<void> {
-    const { clock, warn } = this.#options;
+    const { clock } = this.#options;
     const reason = reasonOf(error);
-    if (this.#trouble === undefined) warn(`${reason}: find goes on with its table`, error);
+    if (this.trouble === undefined) this.#tellTrouble(reason, error);
     this.#trouble = reason;
     const pauseMs = Math.min(limits.modelPauseMs * 2 ** this.#failures, limits.modelPauseMsMax);
     this.#failures += 1;
