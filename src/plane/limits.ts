@@ -31,6 +31,8 @@ export const limits = {
   cutRetryMs: 600_000,
   /** Commands that wait for something to happen, over all callers. */
   waitingMax: 100_000,
+  /** As many where only those come who return to a place of theirs: each may do so once. */
+  listenersMax: 200_000,
   /** How long a place in line is kept for a caller that is gone and may come back with its key. */
   placeKeptMs: 10_000,
 } as const;

@@ -178,6 +178,8 @@ export class Plane {
       reject(signal.reason);
     };
     let place = this.#waitingRoom.find(command);
+    // Who returns was let in before, and may do so before we notice that it had left.
+    const most = place ? limits.listenersMax : limits.waitingMax;
     if (!place) {
       const ask = (): Decision<Event> => this.#apply(command, caller);
       const decision = ask();
@@ -187,8 +189,8 @@ export class Plane {
       }
       place = { command, ask, listeners: new Set(), refusal: decision.refusal };
     }
-    if (this.#waitingRoom.size >= limits.waitingMax) {
-      const message = `${limits.waitingMax} calls are waiting already`;
+    if (this.#waitingRoom.size >= most) {
+      const message = `${most} calls are waiting already`;
       return Promise.resolve({ refusal: { code: "limit_reached", message } });
     }
     this.#waitingRoom.join(place, listener);

@@ -325,6 +325,28 @@ test("places that are kept count towards the bound, and those that are given up 
   }
 });
 
+test("where no new place is to be had, whoever returns still finds its own", async () => {
+  await using opened = await openWith("ada", "bob");
+  const { plane } = opened;
+  await given(plane, acquire("t", "ada"));
+  await letGo(plane, acquire("t", "bob", 60_000, "k"));
+  const fill = (count: number, key?: string) =>
+    Array.from({ length: count }, () => {
+      const { signal } = new AbortController();
+      return plane.wait(acquire("t", "bob", 60_000, key), me, nothing, { signal });
+    });
+  fill(limits.waitingMax - plane.waiting);
+  assert.equal(await waits(plane, acquire("t", "bob")), "refused limit_reached");
+  const [back] = fill(1, "k");
+  assert.equal(plane.waiting, limits.waitingMax, "it was counted already");
+  const [again] = fill(1, "k");
+  assert.equal(await isSettled(again ?? Promise.resolve()), false, "before we saw the first leave");
+  fill(limits.listenersMax - plane.waiting, "k");
+  assert.equal(await waits(plane, acquire("t", "bob", 60_000, "k")), "refused limit_reached");
+  await given(plane, deregister("bob"));
+  assert.equal((await back)?.refusal?.code, "agent_dead");
+});
+
 test("a thousand who wait for one lease are served in order, each at the cost of one", async () => {
   await using opened = await openWith("ada", "bob");
   const { plane } = opened;
