@@ -268,7 +268,9 @@ function step(): fc.Arbitrary<Step> {
       }),
     name.map((n) => claim(n)),
     fc.tuple(name, task).map(([n, key]) => claim(n, { types: ["work"], key })),
-    fc.tuple(task, name).map(([t, n]) => unclaim(t, n)),
+    fc
+      .tuple(task, name, fc.integer({ min: 1, max: 2 }))
+      .map(([t, n, token]) => unclaim(t, n, token)),
     fc.tuple(task, name).map(([t, n]) => extend(t, n)),
     fc.tuple(task, name, text).map(([t, n, output]) => complete(t, n, output)),
     fc

@@ -199,11 +199,11 @@ test("a claim that ran out gives the task back to the end, without counting as a
 test("a claim whose claimant could not be told returns to its old place", () => {
   const tasks = given(createTask("a"), createTask("b"));
   claims(tasks, ada);
-  assert.deepEqual(carryOut(tasks, unclaim("a", "bob")), [], "only its claimant gives it back");
-  assert.equal(carryOut(tasks, unclaim("a", "ada"))[0]?.type, "task.requeued");
+  assert.deepEqual(carryOut(tasks, unclaim("a", "bob", 1)), [], "only its claimant gives it back");
+  assert.equal(carryOut(tasks, unclaim("a", "ada", 1))[0]?.type, "task.requeued");
   assert.equal(claims(tasks, bob)?.id, "a");
-  assert.deepEqual(carryOut(tasks, unclaim("b", "ada")), [], "it has no claim on that");
-  assert.deepEqual(carryOut(tasks, unclaim("nothing", "ada")), []);
+  assert.deepEqual(carryOut(tasks, unclaim("b", "ada", 0)), [], "it has no claim on that");
+  assert.deepEqual(carryOut(tasks, unclaim("nothing", "ada", 1)), []);
 });
 
 test("a death gives back all claims, oldest first, at the end of the queue", () => {
@@ -447,7 +447,7 @@ test("a delivery of which nobody was told does not count", () => {
   const tasks = given(createTask("t", { deliveriesMax: 2 }));
   for (const token of [1, 2, 3]) {
     assert.equal(claims(tasks, ada)?.deliveries, token, "but the token still grows");
-    carryOut(tasks, unclaim("t", "ada"));
+    carryOut(tasks, unclaim("t", "ada", token));
   }
   assert.equal(expire(tasks, claims(tasks, ada))[0]?.type, "task.requeued");
   assert.equal(expire(tasks, claims(tasks, ada))[0]?.type, "task.dead");
@@ -457,8 +457,8 @@ test("an older claim cannot be given back in place of a newer one", () => {
   const tasks = given(createTask("t"));
   expire(tasks, claims(tasks, ada));
   claims(tasks, ada);
-  assert.deepEqual(carryOut(tasks, { ...unclaim("t", "ada"), claimToken: 1 }), []);
-  assert.equal(carryOut(tasks, { ...unclaim("t", "ada"), claimToken: 2 }).length, 1);
+  assert.deepEqual(carryOut(tasks, unclaim("t", "ada", 1)), []);
+  assert.equal(carryOut(tasks, unclaim("t", "ada", 2)).length, 1);
 });
 
 test("a task is cancelled in any state but an ended one, and cancelling twice is no mistake", () => {
@@ -641,7 +641,7 @@ function change(tasks: OwnTasks, what: string, task: Task | undefined): void {
   if (task?.state === "claimed" && what === "expire") expire(tasks, task);
   if (task?.state === "claimed" && what === "fail") carryOut(tasks, fail(task.id, task.claimant));
   if (task?.state === "claimed" && what === "unclaim") {
-    carryOut(tasks, unclaim(task.id, task.claimant));
+    carryOut(tasks, unclaim(task.id, task.claimant, task.deliveries));
   }
   if (task?.state === "delayed" && what === "ready") evolve(tasks, makeReady(tasks, task));
   if (task && task.state !== "dead" && what === "cancel") carryOut(tasks, cancel(task.id));

@@ -133,8 +133,8 @@ export type UnclaimTask = {
   readonly type: "task.unclaim";
   readonly taskId: TaskId;
   readonly agentId: AgentId;
-  /** Absent: whichever claim the agent has on it. */
-  readonly claimToken?: number;
+  /** Of a later claim it knows nothing. */
+  readonly claimToken: number;
 };
 /** Without a token, whoever is the claimant now is believed. */
 type UnderClaim = {
@@ -330,7 +330,7 @@ function unclaim(tasks: Tasks, command: UnclaimTask): Decision<TaskEvent> {
   const { taskId, agentId, claimToken } = command;
   const task = tasks.byId.get(taskId);
   if (task?.state !== "claimed" || task.claimant !== agentId) return accept();
-  if (claimToken !== undefined && claimToken !== task.deliveries) return accept();
+  if (claimToken !== task.deliveries) return accept();
   // Nobody was told of it, so it is no sign of anything wrong with the task.
   const forgiven = { ...task, deliveriesForgiven: task.deliveriesForgiven + 1 };
   return accept({ type: "task.requeued", task: toPending(forgiven, { place: task.place }) });

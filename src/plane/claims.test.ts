@@ -85,10 +85,10 @@ test("a task that comes back goes to whoever waits: failed, expired, given back 
   assert.equal(await waiting, "t", "bob's claim expired");
 
   waiting = claims(plane, "bob");
-  await given(plane, unclaim("t", "ada"));
+  await given(plane, unclaim("t", "ada", 3));
   assert.equal(await waiting, "t");
 
-  await given(plane, unclaim("t", "bob"));
+  await given(plane, unclaim("t", "bob", 4));
   await claims(plane, "ada");
   waiting = claims(plane, "bob");
   await given(plane, deregister("ada"));

@@ -111,8 +111,8 @@ export function claim(
   return { type: "task.claim", agentId: agentId(name), ...options };
 }
 
-export function unclaim(task: string, name: string): Of<"task.unclaim"> {
-  return { type: "task.unclaim", taskId: taskId(task), agentId: agentId(name) };
+export function unclaim(task: string, name: string, claimToken: number): Of<"task.unclaim"> {
+  return { type: "task.unclaim", taskId: taskId(task), agentId: agentId(name), claimToken };
 }
 
 /** Which claim, where it matters. */

@@ -485,7 +485,7 @@ export class Storm {
       case "claim":
         return this.#anyClaim();
       case "unclaim":
-        return say.unclaim(task, id);
+        return say.unclaim(task, id, this.#anyToken(task).claimToken ?? 1);
       case "extend":
         return say.extend(task, this.#claimantOf(task) ?? id, this.#anyToken(task));
       case "complete": {
@@ -641,7 +641,7 @@ export class Storm {
         const [event] = sight.events;
         if (event?.type !== "task.claimed" || !this.#random.chance(15)) return;
         if (!this.#isStopped && !this.#isClosing) {
-          this.#submit(life, say.unclaim(event.task.id, command.agentId));
+          this.#submit(life, say.unclaim(event.task.id, command.agentId, event.task.deliveries));
         }
       },
       { mayWait },

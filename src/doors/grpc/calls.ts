@@ -1,13 +1,18 @@
 /** What the methods of all services share: how a call becomes a command, and what is looked up for it. */
-import type { Agent, Command, Event, Refusal, State, Task, TaskId } from "../../core/index.ts";
-import type { Caller, Outcome, Plane } from "../../plane/index.ts";
 import type {
-  AgentInfo,
-  Lease as WireLease,
-  Task as WireTask,
-} from "../../wire/agentkeeper/index.ts";
+  Agent,
+  Command,
+  Event,
+  Lease,
+  Refusal,
+  State,
+  Task,
+  TaskId,
+} from "../../core/index.ts";
+import type { Caller, Outcome, Plane } from "../../plane/index.ts";
+import type { AgentInfo, Task as WireTask } from "../../wire/agentkeeper/index.ts";
 import type { Connection } from "./connection.ts";
-import { encodeAgent, encodeLease, encodeTask } from "./encode.ts";
+import { encodeAgent, encodeTask } from "./encode.ts";
 import type { ServerCall } from "./server.ts";
 
 export type Call = ServerCall<Connection>;
@@ -60,10 +65,10 @@ export function agentInfo({ registry }: State, agent: Agent): AgentInfo {
 }
 
 /** The lease that was just acquired, or asked for again. */
-export function heldLease({ leases }: State, taskId: TaskId): WireLease {
+export function heldLease({ leases }: State, taskId: TaskId): Lease {
   const lease = leases.held.get(taskId);
   if (!lease) throw new Error(`nobody holds ${taskId}`);
-  return encodeLease(lease);
+  return lease;
 }
 
 export function wholeTask({ inputs, outputs }: State["tasks"], task: Task): WireTask {

@@ -7,7 +7,6 @@ import {
   type Refusal,
   type State,
   type Task,
-  type TaskId,
 } from "../../core/index.ts";
 import type { Outcome, Plane } from "../../plane/index.ts";
 import type { Asked, FindQuery } from "../../views/index.ts";
@@ -129,7 +128,7 @@ function leaseMethods(plane: Plane): Method<Connection>[] {
       if (command.refusal) return command;
       const { taskId } = command.value;
       const outcome = await publish(plane, command.value, call, (state) =>
-        heldLease(state, taskId),
+        encodeLease(heldLease(state, taskId)),
       );
       // AgentKeeper does not fail here: it says no, and shows whose lease is in the way.
       const held = outcome.refusal?.lease;
@@ -285,7 +284,7 @@ async function claim(
   if (signal.aborted) return gone;
   const look = ({ tasks }: State, events: readonly Event[]): Claimed => {
     const { task } = only(events, "task.claimed");
-    return { taskId: task.id, task: wholeTask(tasks, task) };
+    return { task, whole: wholeTask(tasks, task) };
   };
   let outcome: Outcome<Claimed>;
   try {
@@ -295,13 +294,15 @@ async function claim(
     throw reason;
   }
   if (outcome.refusal) return outcome;
-  const { taskId, task } = outcome.value;
-  if (!call.isOver) return { value: { task } };
-  await plane.submit({ type: "task.unclaim", taskId, agentId }, caller, () => undefined);
+  const { task, whole } = outcome.value;
+  if (!call.isOver) return { value: { task: whole } };
+  const { id: taskId, deliveries: claimToken } = task;
+  const unclaim = { type: "task.unclaim", taskId, agentId, claimToken } as const;
+  await plane.submit(unclaim, caller, () => undefined);
   return gone;
 }
 
-type Claimed = { readonly taskId: TaskId; readonly task: WireTask };
+type Claimed = { readonly task: Task; readonly whole: WireTask };
 
 function byCreation(one: Task, other: Task): number {
   return one.createdAtMs - other.createdAtMs || (one.id < other.id ? -1 : 1);

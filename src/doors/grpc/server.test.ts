@@ -233,6 +233,29 @@ test("[AK-2.5-23] [AK-2.0-2] a task claimed for a caller who is gone returns to 
   assert.equal((await client.claimTask({ agentId })).task?.id, first?.id);
 });
 
+test("a caller who is gone gives back its own claim, and no later one of the same agent", async () => {
+  const log = new HeldLog();
+  await using door = await openTestDoor({ log });
+  const client = await door.connectWarm();
+  const agentId = await register(client, "worker");
+  const { task } = await client.createTask({ type: "work", maxRetries: 1 });
+  const taskId = task?.id ?? "";
+  log.hold();
+  const giveUp = new AbortController();
+  const lost = statusOf(client.claimTask({ agentId }, { signal: giveUp.signal }));
+  while (log.held.length === 0) await new Promise(setImmediate);
+  giveUp.abort();
+  assert.equal(await lost, "CANCELLED");
+  const failed = client.failTask({ taskId, agentId, reason: "from elsewhere" });
+  const again = client.claimTask({ agentId });
+  while (door.plane.lastSequence < log.lastSequence + 3) await new Promise(setImmediate);
+  await log.letAllThrough();
+  await failed;
+  assert.equal((await again).task?.claimToken, 2n);
+  const { task: found } = await client.getTask({ taskId });
+  assert.equal(found?.status, TaskStatus.CLAIMED);
+});
+
 test("[AK-2.0-2] no reply, no read and no refusal leaves before what it may have seen is durable", async () => {
   const log = new HeldLog();
   await using door = await openTestDoor({ log });

@@ -9,7 +9,6 @@ import {
   type State,
   type Task,
   type TaskId,
-  token,
 } from "../../../core/index.ts";
 import type { Outcome, Plane, WaitingCommand } from "../../../plane/index.ts";
 import { AgentStatus } from "../../../wire/agentkeeper/index.ts";
@@ -277,9 +276,7 @@ async function acquire(
   call: Call,
 ): Promise<Answer<ReturnType<typeof methods.acquireLease.responseType.decode>>> {
   const { taskId, agentId, key } = command;
-  const answer = await patiently(plane, command, waitMs, call, (state) => ({
-    lease: heldLease(state, taskId),
-  }));
+  const answer = await patiently(plane, command, waitMs, call, (state) => heldLease(state, taskId));
   if (answer === "too late") {
     const held = await plane.read(({ leases }) => leases.held.get(taskId));
     return { value: { acquired: false, lease: held && encodeLease(held) } };
@@ -287,14 +284,14 @@ async function acquire(
   const held = answer.refusal?.lease;
   if (held) return { value: { acquired: false, lease: encodeLease(held) } };
   if (answer.refusal) return answer;
-  const { lease } = answer.value;
-  if (call.isOver && key === undefined && lease.token) {
+  const { token } = answer.value;
+  if (call.isOver && key === undefined) {
     // Nobody knows of it, and nobody could ask for it again.
-    const token = lease.token.value;
-    await release(plane, { taskId, agentId, token });
+    const command = { type: "lease.release", taskId, agentId, token } as const;
+    await plane.submit(command, caller, () => undefined);
     return gone;
   }
-  return { value: { acquired: true, lease } };
+  return { value: { acquired: true, lease: encodeLease(answer.value) } };
 }
 
 async function claim(
@@ -366,24 +363,12 @@ async function withdraw(
       .filter((lease) => lease.key === key),
     task: claimByKey(tasks, agentId, key),
   }));
-  for (const { taskId, token } of granted.leases) await release(plane, { taskId, agentId, token });
+  for (const { taskId, token } of granted.leases) {
+    await plane.submit({ type: "lease.release", taskId, agentId, token }, caller, () => {});
+  }
   if (granted.task) {
     const { id: taskId, deliveries: claimToken } = granted.task;
     await plane.submit({ type: "task.unclaim", taskId, agentId, claimToken }, caller, () => {});
   }
   return { value: {} };
-}
-
-/** Whoever lost it meanwhile has nothing to release. */
-async function release(
-  plane: Plane,
-  lease: {
-    readonly taskId: TaskId;
-    readonly agentId: AcquireLease["agentId"];
-    readonly token: bigint;
-  },
-): Promise<void> {
-  const { taskId, agentId } = lease;
-  const command = { type: "lease.release", taskId, agentId, token: token(lease.token) } as const;
-  await plane.submit(command, caller, () => undefined);
 }

@@ -30,14 +30,19 @@ export function leaseHandlers(
       const who = { taskId: taskId(input.taskId), agentId: agentId(input.agentId) };
       const named = key === undefined ? {} : { key };
       const command = { type: "lease.acquire", ...who, ttlMs, ...named } as const;
-      const look = lookAt(input.taskId);
+      const look = (state: State) => {
+        const lease = state.leases.held.get(who.taskId);
+        return lease && { lease, encoded: encodeLease(state, lease) };
+      };
       const outcome = await waited(plane, command, { call, waitMs, look });
+      if (outcome.refusal) return answer(plane, outcome);
+      const { value: held } = outcome;
       // Nobody would know of it, and nobody could ask for it again.
-      if (outcome.value && signal.aborted && key === undefined) {
-        const held = { ...who, token: token(BigInt(outcome.value.token)) };
-        await plane.submit({ type: "lease.release", ...held }, caller, () => undefined);
+      if (held && signal.aborted && key === undefined) {
+        const release = { type: "lease.release", ...who, token: held.lease.token } as const;
+        await plane.submit(release, caller, () => undefined);
       }
-      return answer(plane, outcome);
+      return answer(plane, { value: held?.encoded });
     },
     renewLease: async (input, { caller }) => {
       const { ttlMs } = input;

@@ -80,18 +80,20 @@ export function taskHandlers(
         const claimed = events.find((event): event is TaskClaimed => event.type === "task.claimed");
         const known = key === undefined ? undefined : claimByKey(state.tasks, command.agentId, key);
         const task = claimed?.task ?? known;
-        return task && encodeTaskDetail(state, task);
+        return task && { task, encoded: encodeTaskDetail(state, task) };
       };
       const outcome = await waited(plane, command, { call, waitMs, look });
       if (outcome.refusal?.code === "no_task") return { value: {} };
       if (outcome.refusal) return answer(plane, outcome);
-      const { value: task } = outcome;
+      const { value: claimed } = outcome;
+      if (!claimed) return { value: {} };
       // Nobody would know of it, and nobody could ask for it again.
-      if (task && call.signal.aborted && key === undefined) {
-        const claim = ownClaim({ taskId: task.id, agentId: id, claimToken: task.claimToken ?? "" });
+      if (call.signal.aborted && key === undefined) {
+        const { id: taskId, deliveries: claimToken } = claimed.task;
+        const claim = { taskId, agentId: command.agentId, claimToken };
         await plane.submit({ type: "task.unclaim", ...claim }, call.caller, () => undefined);
       }
-      return { value: task ? { task } : {} };
+      return { value: { task: claimed.encoded } };
     },
     extendClaim: async (input, { caller }) => {
       const { claimMs } = input;
