@@ -126,13 +126,22 @@ function requireOwn(
 
 /** What a holder's death frees, in the order in which it was acquired. */
 export function endAllOf(leases: Leases, holder: AgentId): LeaseEvent[] {
-  const freed: Lease[] = [];
+  return heldBy(leases, holder).map((lease) => ({ type: "lease.released", lease }));
+}
+
+/** What a holder acquired under a key and no longer wants, in the order in which it was acquired. */
+export function releaseByKey(leases: Leases, holder: AgentId, key: string): LeaseEvent[] {
+  const unwanted = heldBy(leases, holder).filter((lease) => lease.key === key);
+  return unwanted.map((lease) => ({ type: "lease.released", lease }));
+}
+
+function heldBy(leases: Leases, holder: AgentId): Lease[] {
+  const held: Lease[] = [];
   for (const taskId of leases.byHolder.get(holder) ?? []) {
     const lease = leases.held.get(taskId);
-    if (lease) freed.push(lease);
+    if (lease) held.push(lease);
   }
-  freed.sort((one, other) => (one.token < other.token ? -1 : 1));
-  return freed.map((lease) => ({ type: "lease.released", lease }));
+  return held.sort((one, other) => (one.token < other.token ? -1 : 1));
 }
 
 /** The only function that writes leases. Total: a fact cannot be refused. */

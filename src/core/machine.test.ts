@@ -16,6 +16,7 @@ import {
   requeue,
   resign,
   setPolicy,
+  withdraw,
 } from "../testing/commands.ts";
 import { check } from "./entitlements.ts";
 import type { Event } from "./events.ts";
@@ -322,6 +323,35 @@ test("a claim with the key of a claim that one has changes nothing, also for who
   assert.equal(loop.refusal(claim("ada", { key: "other" })), "no_task");
   loop.accept(deregister("ada"));
   assert.equal(loop.refusal(claim("ada", { key: "k" })), "agent_dead");
+});
+
+test("a key that is withdrawn gives back all that was granted under it, and nothing else", () => {
+  const loop = new BareLoop();
+  for (const command of [
+    register("ada"),
+    register("bob"),
+    acquire("z", "ada", 60_000, "k"),
+    acquire("a", "ada", 60_000, "k"),
+    acquire("other", "ada", 60_000, "k2"),
+    acquire("bobs", "bob", 60_000, "k"),
+    ...["first", "second", "third"].map((id) => createTask(id)),
+    claim("ada", { key: "k" }),
+    claim("ada"),
+    claim("bob", { key: "k" }),
+  ]) {
+    loop.accept(command);
+  }
+  const before = loop.state.tasks.byId.get(taskId("first"));
+  const events = loop.accept(withdraw("ada", "k"));
+  assert.deepEqual(types(events), ["lease.released", "lease.released", "task.requeued"]);
+  assert.deepEqual([...loop.state.leases.held.keys()], ["other", "bobs"]);
+  const after = loop.state.tasks.byId.get(taskId("first"));
+  assert.equal(after?.state, "pending");
+  assert.equal(after.place, before?.place, "at its old place");
+  assert.equal(after.deliveriesForgiven, 1, "and it is no delivery");
+  assert.equal(countTasks(loop.state).claimed, 2);
+  assert.deepEqual(loop.accept(withdraw("ada", "k")), [], "twice is no mistake");
+  assert.deepEqual(loop.accept(withdraw("nobody", "k")), []);
 });
 
 test("what falls due of a task: its readiness, its claim, its letter's end", () => {

@@ -37,6 +37,13 @@ export type Due =
   | { readonly of: "lease"; readonly taskId: TaskId }
   | { readonly of: "task"; readonly taskId: TaskId };
 
+/** Gives back whatever an agent was granted under a key. Where that is nothing, nothing happens. */
+export type WithdrawKey = {
+  readonly type: "key.withdraw";
+  readonly agentId: AgentId;
+  readonly key: string;
+};
+
 export type Command =
   | {
       readonly type: "plane.open";
@@ -50,6 +57,7 @@ export type Command =
   | registry.RegisterAgent
   | registry.Heartbeat
   | { readonly type: "agent.deregister"; readonly agentId: AgentId }
+  | WithdrawKey
   | leases.LeaseCommand
   | elections.ElectionCommand
   | entitlements.PolicyCommand
@@ -88,6 +96,13 @@ export function decide(state: State, command: Command, nowMs: number): Decision<
       const agent = state.registry.agents.get(command.agentId);
       if (!agent) return refuse("agent_not_found", `agent not found: ${command.agentId}`);
       return agent.liveness === "dead" ? accept() : accept(...bury(state, agent, nowMs));
+    }
+    case "key.withdraw": {
+      const { agentId, key } = command;
+      return accept<Event>(
+        ...leases.releaseByKey(state.leases, agentId, key),
+        ...tasks.unclaimByKey(state.tasks, agentId, key),
+      );
     }
     case "lease.acquire": {
       const living = registry.requireLiving(state.registry, command.agentId);

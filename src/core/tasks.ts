@@ -330,10 +330,19 @@ function unclaim(tasks: Tasks, command: UnclaimTask): Decision<TaskEvent> {
   const { taskId, agentId, claimToken } = command;
   const task = tasks.byId.get(taskId);
   if (task?.state !== "claimed" || task.claimant !== agentId) return accept();
-  if (claimToken !== task.deliveries) return accept();
-  // Nobody was told of it, so it is no sign of anything wrong with the task.
+  return claimToken === task.deliveries ? accept(giveBack(task)) : accept();
+}
+
+/** The claim that an agent has under a key and no longer wants. */
+export function unclaimByKey(tasks: Tasks, claimant: AgentId, key: string): TaskEvent[] {
+  const task = claimByKey(tasks, claimant, key);
+  return task ? [giveBack(task)] : [];
+}
+
+/** To its old place. Nobody worked on it, so it is no sign of anything wrong with the task. */
+function giveBack(task: ClaimedTask): TaskEvent {
   const forgiven = { ...task, deliveriesForgiven: task.deliveriesForgiven + 1 };
-  return accept({ type: "task.requeued", task: toPending(forgiven, { place: task.place }) });
+  return { type: "task.requeued", task: toPending(forgiven, { place: task.place }) };
 }
 
 function extend(tasks: Tasks, command: ExtendTask, nowMs: number): Decision<TaskEvent> {

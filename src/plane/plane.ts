@@ -198,11 +198,18 @@ export class Plane {
     return promise;
   }
 
-  /** Gives up, at once, the place in line that is kept under a key. What was granted already stays. */
-  withdraw({ agentId, key }: { readonly agentId: AgentId; readonly key: string }): void {
-    if (this.#isClosed) return;
-    this.#catchUp();
+  /**
+   * Gives up the places in line that an agent has under a key, and gives back what it was granted there,
+   * at once: nothing is granted in between. Resolves when that is durable.
+   */
+  withdraw(
+    { agentId, key }: { readonly agentId: AgentId; readonly key: string },
+    caller: Caller,
+  ): Promise<Outcome<Record<never, never>>> {
+    if (this.#isClosed) return Promise.resolve({ refusal: shuttingDown });
+    // First: nothing that is given back may go to who gives it back.
     this.#waitingRoom.withdraw(agentId, key);
+    return this.submit({ type: "key.withdraw", agentId, key }, caller, () => ({}));
   }
 
   /** What `look` sees now, when everything it may have seen is durable. */

@@ -248,19 +248,39 @@ test("a place that is withdrawn is given up at once, and whoever listens is told
   const { plane } = opened;
   await given(plane, acquire("t", "ada"));
   await letGo(plane, acquire("t", "bob", 60_000, "k"));
-  const listening = waits(plane, acquire("u", "bob", 60_000, "k"));
-  assert.equal(await listening, "bob", "this one was free");
   const eve = plane.wait(acquire("t", "eve", 1, "k"), me, nothing, { signal: forever });
   const claiming = waits(plane, claim("bob", { key: "k" }));
-  plane.withdraw({ agentId: agentId("bob"), key: "other" });
+  await plane.withdraw({ agentId: agentId("bob"), key: "other" }, me);
   assert.equal(await isSettled(claiming), false);
-  plane.withdraw({ agentId: agentId("bob"), key: "k" });
+  await plane.withdraw({ agentId: agentId("bob"), key: "k" }, me);
   assert.equal(await claiming, "refused no_task");
-  assert.equal((await holding(plane, "u"))?.holder, "bob", "what was granted stays");
-  plane.withdraw({ agentId: agentId("eve"), key: "k" });
+  await plane.withdraw({ agentId: agentId("eve"), key: "k" }, me);
   assert.equal((await eve).refusal?.lease?.holder, "ada");
   await given(plane, release("t", "ada", await tokenOf(plane, "t")));
   assert.equal(await holding(plane, "t"), undefined, "nobody is left in line");
+});
+
+test("what was granted under a key that is withdrawn goes to the next in line, in the same append", async () => {
+  const log = new HeldLog();
+  await using opened = await openPlane({ log });
+  const { plane } = opened;
+  await given(plane, register("ada"), register("bob"), createTask("work"));
+  await given(plane, acquire("t", "ada", 60_000, "k"), acquire("u", "ada", 60_000, "other"));
+  await given(plane, claim("ada", { key: "k" }), acquire("v", "ada", 60_000, "k"));
+  const second = waits(plane, claim("ada", { types: ["work"], key: "k2" }));
+  const lease = waits(plane, acquire("t", "bob"));
+  log.hold();
+  const withdrawn = plane.withdraw({ agentId: agentId("ada"), key: "k" }, me);
+  assert.equal(await isSettled(withdrawn), false, "what is not durable is not told");
+  assert.deepEqual(
+    log.held[0]?.map(({ event }) => event.type),
+    ["lease.released", "lease.released", "task.requeued", "lease.acquired", "task.claimed"],
+  );
+  await log.letAllThrough();
+  assert.deepEqual(await withdrawn, { value: {} });
+  assert.deepEqual([await lease, await second], ["bob", "work"]);
+  assert.equal((await holding(plane, "u"))?.holder, "ada", "another key is another wish");
+  assert.equal(await holding(plane, "v"), undefined);
 });
 
 test("withdrawing never acquires: a second place of the holder is only given up", async () => {
@@ -271,7 +291,7 @@ test("withdrawing never acquires: a second place of the holder is only given up"
   await given(plane, release("t", "ada", await tokenOf(plane, "t")));
   assert.equal(await first, "bob");
   const token = await tokenOf(plane, "t");
-  plane.withdraw({ agentId: agentId("bob"), key: "k2" });
+  await plane.withdraw({ agentId: agentId("bob"), key: "k2" }, me);
   assert.equal(await second, "refused lease_held");
   assert.equal(await tokenOf(plane, "t"), token);
 });
@@ -298,7 +318,8 @@ test("when the plane closes, whoever waits for a lease is told", async () => {
   await plane[Symbol.asyncDispose]();
   assert.equal(await bob, "refused unavailable");
   assert.equal(await waits(plane, acquire("t", "bob")), "refused unavailable");
-  plane.withdraw({ agentId: agentId("bob"), key: "k" });
+  const late = await plane.withdraw({ agentId: agentId("bob"), key: "k" }, me);
+  assert.equal(late.refusal?.code, "unavailable");
 });
 
 test("places that are kept count towards the bound, and those that are given up do not", async () => {
@@ -313,7 +334,7 @@ test("places that are kept count towards the bound, and those that are given up 
   await letGo(plane, acquire("t", "bob", 60_000, "k"));
   const last = waits(plane, acquire("t", "bob"));
   assert.equal(await waits(plane, acquire("t", "bob")), "refused limit_reached");
-  plane.withdraw({ agentId: agentId("bob"), key: "k" });
+  await plane.withdraw({ agentId: agentId("bob"), key: "k" }, me);
   const fitting = waits(plane, acquire("t", "bob"));
   assert.equal(await isSettled(fitting), false);
   assert.equal(await waits(plane, acquire("t", "bob")), "refused limit_reached");

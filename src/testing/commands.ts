@@ -68,6 +68,11 @@ export function release(task: string, name: string, presented: bigint): Of<"leas
   return { type: "lease.release", ...named };
 }
 
+/** Whatever was granted under the key. */
+export function withdraw(name: string, key: string): Of<"key.withdraw"> {
+  return { type: "key.withdraw", agentId: agentId(name), key };
+}
+
 export function campaign(group: string, name: string): Of<"election.campaign"> {
   return { type: "election.campaign", group: groupName(group), agentId: agentId(name) };
 }

@@ -81,6 +81,7 @@ export function forecast(state: State, command: Command): string | undefined {
     case "policy.set":
     case "policy.delete":
     case "task.unclaim":
+    case "key.withdraw":
       return undefined;
   }
 }

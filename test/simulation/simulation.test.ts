@@ -63,6 +63,7 @@ const mustHappen = [
   "listens too",
   "granted while away",
   "withdrew",
+  "gave back",
   "hung up",
   "policy: allow",
   "policy: deny",

@@ -15,6 +15,7 @@ import {
   type Command,
   capture,
   check,
+  claimByKey,
   describe,
   type Event,
   emptyState,
@@ -70,6 +71,9 @@ type Watcher = {
 };
 
 /** What one command saw: it may be answered when all of that is durable. */
+/** What an agent asked for, or was granted, under a key. */
+type Wish = { readonly agentId: AgentId; readonly key: string | undefined };
+
 type Sight = { events: readonly Event[]; firstSequence: number; sequence: number };
 
 const traceLength = 30;
@@ -741,16 +745,37 @@ export class Storm {
 
   #withdraw(life: Life): void {
     life.plane.tick();
-    const { agentId, key } = this.#random.pickAny(this.#line)?.command ?? {};
+    const { leases, tasks } = life.state;
+    const granted: Wish[] = [
+      ...leases.held.values().map(({ holder: agentId, key }) => ({ agentId, key })),
+      ...tasks.byId
+        .values()
+        .filter((task) => task.state === "claimed")
+        .map(({ claimant: agentId, claimKey: key }) => ({ agentId, key })),
+    ];
+    const asked = this.#line.map(({ command: { agentId, key } }): Wish => ({ agentId, key }));
+    const wishes = this.#random.chance(50) ? asked : granted;
+    const { agentId, key } = this.#random.pickAny(wishes) ?? {};
     if (agentId === undefined || key === undefined) return;
     this.#tell(`${agentId} withdraws ${key}`);
-    this.#note("withdrew");
+    const isFact = granted.some((wish) => wish.agentId === agentId && wish.key === key);
+    this.#note(isFact ? "gave back" : "withdrew");
     const before = life.plane.lastSequence;
     this.#line = this.#line.filter(
       ({ command }) => command.agentId !== agentId || command.key !== key,
     );
-    life.plane.withdraw({ agentId, key });
-    assert.equal(life.plane.lastSequence, before, "giving up a place is no fact");
+    const sight: Sight = { events: [], firstSequence: 0, sequence: 0 };
+    const answer = life.plane.withdraw({ agentId, key }, { actor: "client" });
+    sight.sequence = life.plane.lastSequence;
+    assert.equal(
+      sight.sequence > before,
+      isFact,
+      "to give back is a fact, to give up a place is none",
+    );
+    const mine = leases.byHolder.get(agentId) ?? new Set();
+    assert(![...mine].some((id) => leases.held.get(id)?.key === key), "it was given back");
+    assert.equal(claimByKey(tasks, agentId, key), undefined, "it was given back");
+    this.#await(life, answer, sight, ({ refusal }) => assert.equal(refusal, undefined));
   }
 
   #abort({ clock, aheadMs }: Life): void {

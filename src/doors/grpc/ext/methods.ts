@@ -127,7 +127,10 @@ function agentMethods(plane: Plane): Method<Connection>[] {
     }),
     unary(fullName, methods.withdraw, async (request, call: Call) => {
       const place = decode.decodeWithdraw(request);
-      return place.refusal ? place : withdraw(plane, place.value, call);
+      if (place.refusal) return place;
+      const held = call.connection.firstCalls.hold();
+      if (held !== undefined) await held;
+      return plane.withdraw(place.value, caller);
     }),
   ];
 }
@@ -346,29 +349,4 @@ async function patiently<Value>(
     if (late.aborted) return "too late";
     throw reason;
   }
-}
-
-/** Gives up the place in line, and what was granted while nobody looked. */
-async function withdraw(
-  plane: Plane,
-  { agentId, key }: { readonly agentId: ClaimTask["agentId"]; readonly key: string },
-  call: Call,
-): Promise<Answer<Record<never, never>>> {
-  const held = call.connection.firstCalls.hold();
-  if (held !== undefined) await held;
-  plane.withdraw({ agentId, key });
-  const granted = await plane.read(({ leases, tasks }) => ({
-    leases: [...(leases.byHolder.get(agentId) ?? [])]
-      .flatMap((taskId) => leases.held.get(taskId) ?? [])
-      .filter((lease) => lease.key === key),
-    task: claimByKey(tasks, agentId, key),
-  }));
-  for (const { taskId, token } of granted.leases) {
-    await plane.submit({ type: "lease.release", taskId, agentId, token }, caller, () => {});
-  }
-  if (granted.task) {
-    const { id: taskId, deliveries: claimToken } = granted.task;
-    await plane.submit({ type: "task.unclaim", taskId, agentId, claimToken }, caller, () => {});
-  }
-  return { value: {} };
 }

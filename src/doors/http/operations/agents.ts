@@ -8,8 +8,7 @@ import { encodeAgent, encodeLease, encodeTask } from "../encode.ts";
 import { limits } from "../limits.ts";
 import { listAgents } from "../lists.ts";
 import type { Handlers, OperationParts } from "../operations.ts";
-import { invalid, refused, submit } from "./answer.ts";
-import { giveBack } from "./give-back.ts";
+import { answer, invalid, refused, submit } from "./answer.ts";
 
 export function agentHandlers(
   parts: OperationParts,
@@ -58,12 +57,8 @@ export function agentHandlers(
     },
     deregisterAgent: async ({ agentId: id }, { caller }) =>
       submit(plane, { type: "agent.deregister", agentId: agentId(id) }, caller, () => ({})),
-    withdraw: async ({ agentId: id, key }, { caller }) => {
-      const place = { agentId: agentId(id), key };
-      plane.withdraw(place);
-      await giveBack(plane, caller, place);
-      return { value: {} };
-    },
+    withdraw: async ({ agentId: id, key }, { caller }) =>
+      answer(plane, await plane.withdraw({ agentId: agentId(id), key }, caller)),
     findAgents: async ({ query = "", tool: tools = [], limit = wireLimits.findDefault }) => {
       const { hits, ...how } = await find({ query, tools, limit });
       const encoded = await plane.read((state) =>
