@@ -8,7 +8,7 @@ import type { Token } from "./ids.ts";
 import { term, token } from "./ids.ts";
 import type { LeaseEvent } from "./leases.ts";
 import type { RegistryEvent } from "./registry.ts";
-import { completeTask, type TaskEvent } from "./tasks.ts";
+import { type TaskEvent, withDefaults } from "./tasks.ts";
 
 export type PlaneEvent =
   | {
@@ -104,7 +104,7 @@ export function parseEvent(type: EventType, json: string): Event {
     case "task.failed":
     case "task.requeued":
     case "task.dead":
-      event.task = completeTask(event.task);
+      event.task = withDefaults(event.task);
       return event;
     default:
       return event;

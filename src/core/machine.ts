@@ -299,7 +299,25 @@ export function stirOf(event: Event): Stir | undefined {
       return { of: "recovered", agentId: event.agent.id };
     case "agent.died":
       return { of: "dead", agentId: event.agent.id };
-    default:
+    case "plane.opened":
+    case "plane.resumed":
+    case "agent.registered":
+    case "agent.unreachable":
+    case "agent.active":
+    case "agent.forgotten":
+    case "lease.acquired":
+    case "lease.renewed":
+    case "election.joined":
+    case "election.left":
+    case "leader.changed":
+    case "policy.changed":
+    case "policy.deleted":
+    case "task.claimed":
+    case "task.extended":
+    case "task.completed":
+    case "task.cancelled":
+    case "task.dead":
+    case "task.forgotten":
       return undefined;
   }
 }

@@ -9,7 +9,7 @@ import { type AgentId, type TaskId, term, token } from "./ids.ts";
 import { type Lease, putLease } from "./leases.ts";
 import { emptyState, type OwnState, type State } from "./machine.ts";
 import { type Activity, type Agent, putAgent } from "./registry.ts";
-import { completeTask, keepBytes, putTask, type Task } from "./tasks.ts";
+import { keepBytes, putTask, type Task, withDefaults } from "./tasks.ts";
 
 type Rows = {
   readonly counters: Counters;
@@ -116,7 +116,7 @@ export class Restoring {
         putPolicy(state.entitlements, value);
         return;
       case "task":
-        putTask(state.tasks, completeTask(value));
+        putTask(state.tasks, withDefaults(value));
         return;
       case "input":
         keepBytes(state.tasks, state.tasks.inputs, value[0], value[1]);

@@ -555,7 +555,7 @@ function recordOf(task: TaskRecord): TaskRecord {
 }
 
 /** Fills in what a task that 0.1.0 wrote down does not have. */
-export function completeTask<Written extends Partial<TaskRecord>>(task: Written): Written {
+export function withDefaults<Written extends Partial<TaskRecord>>(task: Written): Written {
   const { deliveriesForgiven = 0, deliveriesMax = 0, priority = 0 } = task;
   return task.priority === undefined
     ? { ...task, deliveriesForgiven, deliveriesMax, priority }
