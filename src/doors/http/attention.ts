@@ -1,23 +1,29 @@
 /** What needs a person: who waits for one, who fell silent, what nobody can or will do. */
 import type { State } from "../../core/index.ts";
-import type { Plane } from "../../plane/index.ts";
 import type { Answer, Attention } from "../../wire/api/index.ts";
 import { limits } from "./limits.ts";
-import type { OperationParts } from "./operations.ts";
+import type { OperationParts, Reply } from "./operations.ts";
 import { Smallest } from "./pages.ts";
-import { type Look, lookInSlices } from "./slices.ts";
+import { type Look, lookInTurns, slices, type Turn } from "./slices.ts";
 
 type Kind = Attention["kind"];
 
-export async function attentionIn(
-  plane: Plane,
-  find: OperationParts["find"],
-): Promise<Answer<"getAttention">> {
+export function attentionIn(
+  { plane, find }: Parts,
+  signal: AbortSignal,
+): Promise<Reply<Answer<"getAttention">>> {
+  return lookInTurns(plane, signal, (turn) => lookFor({ plane, find }, turn));
+}
+
+type Parts = Pick<OperationParts, "plane" | "find">;
+
+async function lookFor({ plane, find }: Parts, turn: Turn): Promise<Answer<"getAttention">> {
+  await turn();
   const queues = await plane.read((state, nowMs) => longWaitingIn(state, nowMs));
   const able = await Promise.all(
     queues.map(({ tools }) => find({ query: "", tools, limit: 1 }).then(({ hits }) => hits.length)),
   );
-  return lookInSlices(plane, function* (state, nowMs) {
+  return slices(plane, turn, function* (state, nowMs) {
     const notes = new Notes();
     yield* noteActivities(notes, state, nowMs);
     yield* noteUnreachable(notes, state);

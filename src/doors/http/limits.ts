@@ -40,6 +40,8 @@ export const limits = {
   whoMax: 1_000,
   /** A look at much of the state lets others go first after so long. */
   sliceMs: 4,
+  /** Such looks under way at a time: each has its turn again after less than half a second. */
+  longLooksMax: 100,
   /** So few are looked at, or sorted, at once. */
   fewPlaces: 64,
   /** What is looked at for one page of the log, and how much of it at a time. */

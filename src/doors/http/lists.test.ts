@@ -5,6 +5,7 @@ import { MemoryLog } from "../../log/index.ts";
 import { openTestDoor, type TestDoor } from "../../testing/http-door.ts";
 import type { Agent, Entry, Input, TaskSort } from "../../wire/api/index.ts";
 import { limits } from "./limits.ts";
+import { lookInSlices } from "./slices.ts";
 
 test("agents come in the order that is asked for, by default those that need a person first", async () => {
   await using to = await openTestDoor();
@@ -351,6 +352,63 @@ test("what the log has forgotten is not looked for", async () => {
   );
   assert.deepEqual([page.oldestSequence, page.next], [4, undefined]);
   assert.deepEqual((await to.done("listEntries", { before: 3 })).rows, []);
+});
+
+test("whoever would look while too many do is told to come again, by every operation that may take long", async () => {
+  await using to = await openTestDoor();
+  const leaving = new AbortController();
+  const looks = Array.from({ length: limits.longLooksMax }, () =>
+    lookInSlices(to.plane, leaving.signal, function* () {
+      for (;;) yield;
+    }),
+  );
+  const asked = [
+    to.refused("listAgents", {}),
+    to.refused("listLeases", {}),
+    to.refused("listElections", {}),
+    to.refused("listPolicies", {}),
+    to.refused("listTasks", {}),
+    to.refused("listEntries", {}),
+    to.refused("getAttention", {}),
+    to.refused("whoMay", { action: "read", resource: "x" }),
+  ];
+  for (const { code } of await Promise.all(asked)) assert.equal(code, "limit_reached");
+  leaving.abort();
+  await Promise.all(looks);
+  assert.equal((await to.done("listAgents", {})).total, 0);
+});
+
+test("reading the log stops when the caller is gone, and that is nobody's fault", {
+  timeout: 10_000,
+}, async () => {
+  await using to = await openTestDoor();
+  const history = to.plane.history.bind(to.plane);
+  const leaving = new AbortController();
+  let reads = 0;
+  for (let count = 0; count < limits.entriesReadMax * 10; count++) {
+    const policy = { id: policyId(`p${count}`), subject: "*", action: "*", resource: "*" } as const;
+    const command = { type: "policy.set", policy: { ...policy, effect: "allow" } } as const;
+    void to.plane.submit(command, { actor: "tester" }, () => undefined);
+  }
+  await to.plane.read(() => undefined);
+  const { promise: isLeft, resolve: left } = Promise.withResolvers<void>();
+  to.plane.history = async (...range) => {
+    reads += 1;
+    leaving.abort();
+    await isLeft;
+    return history(...range);
+  };
+  const asking = to.call("listEntries", { query: "needle" }, { signal: leaving.signal });
+  await assert.rejects(asking, { name: "AbortError" });
+  // Whoever comes later is answered later: by then the door has heard that the first is gone.
+  await to.done("getOverview", {});
+  left();
+  await to.done("listEntries", { query: "needle" });
+  const readsOfTwo = reads;
+  await to.done("listEntries", { query: "needle" });
+  assert(reads - readsOfTwo > 5);
+  assert.equal(readsOfTwo, 1 + (reads - readsOfTwo));
+  assert.deepEqual(to.faults, []);
 });
 
 async function rows(to: TestDoor, input: Input<"listAgents">): Promise<readonly Agent[]> {

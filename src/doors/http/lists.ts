@@ -24,15 +24,16 @@ import {
 import { limits } from "./limits.ts";
 import type { Reply } from "./operations.ts";
 import { cutPage, type Listing, parseCursor, type Rank, wordsOf } from "./pages.ts";
-import { lookInSlices, nextSlice } from "./slices.ts";
+import { lookInSlices, lookInTurns, type Turn } from "./slices.ts";
 
 export function listAgents(
   plane: Plane,
   input: api.Input<"listAgents">,
+  signal: AbortSignal,
 ): Promise<Reply<api.Page<api.Agent>>> {
   const { liveness, tool: tools = [], query, sort = "attention" } = input;
   const hasWords = wordsOf(query, textOf);
-  return list(plane, { ...input, sort }, encodeAgent, ({ registry }) => ({
+  return list({ plane, signal }, { ...input, sort }, encodeAgent, ({ registry }) => ({
     items: registry.agents.values(),
     wants: (agent) =>
       (!liveness || liveness.includes(agent.liveness)) &&
@@ -68,9 +69,10 @@ function rankAgents(
 export function listLeases(
   plane: Plane,
   input: api.Input<"listLeases">,
+  signal: AbortSignal,
 ): Promise<Reply<api.Page<api.Lease>>> {
   const { holder, query, sort = "newest" } = input;
-  return list(plane, { ...input, sort }, encodeLease, (state) => {
+  return list({ plane, signal }, { ...input, sort }, encodeLease, (state) => {
     const hasWords = wordsOf(query, ({ taskId, holder: id }: Lease) =>
       [taskId, id, nameOf(state, id)].join(" "),
     );
@@ -99,9 +101,10 @@ function rankLeases(sort: api.LeaseSort): (lease: Lease) => Rank {
 export function listElections(
   plane: Plane,
   input: api.Input<"listElections">,
+  signal: AbortSignal,
 ): Promise<Reply<api.Page<api.Election>>> {
   const { query, sort = "newest" } = input;
-  return list(plane, { ...input, sort }, encodeElection, (state) => ({
+  return list({ plane, signal }, { ...input, sort }, encodeElection, (state) => ({
     items: state.elections.groups.values(),
     wants: wordsOf(query, ({ group, leader }) =>
       leader === undefined ? group : [group, leader, nameOf(state, leader)].join(" "),
@@ -114,10 +117,11 @@ export function listElections(
 export function listPolicies(
   plane: Plane,
   input: api.Input<"listPolicies">,
+  signal: AbortSignal,
 ): Promise<Reply<api.Page<api.Policy>>> {
   const { query, sort = "id" } = input;
   const same = (_: State, policy: Policy): api.Policy => policy;
-  return list(plane, { ...input, sort }, same, ({ entitlements }) => ({
+  return list({ plane, signal }, { ...input, sort }, same, ({ entitlements }) => ({
     items: entitlements.policies.values(),
     wants: wordsOf(query, ({ id, subject, action, resource, effect }) =>
       [id, effect, subject, action, resource].join(" "),
@@ -142,9 +146,10 @@ function numberOf(policy: Policy): number {
 export function listTasks(
   plane: Plane,
   input: api.Input<"listTasks">,
+  signal: AbortSignal,
 ): Promise<Reply<api.Page<api.Task>>> {
   const { state: states, type, claimant, query, sort = "attention" } = input;
-  return list(plane, { ...input, sort }, encodeTask, (state) => {
+  return list({ plane, signal }, { ...input, sort }, encodeTask, (state) => {
     const hasWords = wordsOf(query, (task: Task) => {
       const worker = claimantOf(task);
       const who = worker === undefined ? [] : [worker, nameOf(state, worker)];
@@ -199,7 +204,7 @@ function inKind(kind: number, atMs: number): number {
  * that the page names, and so is seen again by whoever goes on from there.
  */
 async function list<Item, Row>(
-  plane: Plane,
+  { plane, signal }: { readonly plane: Plane; readonly signal: AbortSignal },
   input: api.PageRequest<string> & { readonly sort: string },
   encode: (state: State, item: Item) => Row,
   listing: (state: State) => Listing<Item>,
@@ -210,13 +215,12 @@ async function list<Item, Row>(
     const message = "after: must be the `next` of the page before, in the same order";
     return { refusal: { code: "invalid_argument", message } };
   }
-  const value = await lookInSlices(plane, function* (state, nowMs) {
+  return lookInSlices(plane, signal, function* (state, nowMs) {
     const { lastSequence: sequence } = plane;
     const encodeNow = (item: Item): Row => encode(state, item);
     const page = yield* cutPage(listing(state), { ...input, start }, encodeNow);
     return { ...page, sequence, nowMs };
   });
-  return { value };
 }
 
 const texts = new WeakMap<Agent, string>();
@@ -232,10 +236,19 @@ function textOf(agent: Agent): string {
   return text;
 }
 
-/** Reads the log backwards, in pieces, until there are enough or too many were looked at. */
-export async function listEntries(
+export function listEntries(
   plane: Plane,
   input: api.Input<"listEntries">,
+  signal: AbortSignal,
+): Promise<Reply<api.LogPage>> {
+  return lookInTurns(plane, signal, (turn) => readEntries(plane, input, turn));
+}
+
+/** Reads the log backwards, in pieces, until there are enough or too many were looked at. */
+async function readEntries(
+  plane: Plane,
+  input: api.Input<"listEntries">,
+  turn: Turn,
 ): Promise<api.LogPage> {
   const { limit = wireLimits.pageDefault, type: types = [], about, query } = input;
   const hasWords = wordsOf(query, ({ text }: Printed) => text);
@@ -260,7 +273,7 @@ export async function listEntries(
   let isFull = false;
   while (before > stopAt && !isFull && bytesRead < limits.entriesScannedBytesMax) {
     const from = Math.max(stopAt, before - step);
-    const piece = await readPiece(plane, { from, before }, encode);
+    const piece = await readPiece(plane, { from, before, turn }, encode);
     bytesRead += piece.bytes;
     // Where entries are long, fewer are read than might be shown.
     step = piece.bytes > limits.entriesReadBytes ? Math.ceil(step / 4) : limits.entriesReadMax;
@@ -284,14 +297,14 @@ type Printed = { readonly row: api.Entry; readonly text: string };
 /** Rows of the entries from one sequence up to another. What is not shown is let go at once. */
 async function readPiece(
   plane: Plane,
-  { from, before }: { readonly from: number; readonly before: number },
+  { from, before, turn }: { readonly from: number; readonly before: number; readonly turn: Turn },
   encode: (entry: Entry) => Printed | undefined,
 ): Promise<{ readonly rows: readonly Printed[]; readonly bytes: number }> {
   const rows: Printed[] = [];
   let bytes = 0;
   let after = from - 1;
   while (after < before - 1) {
-    await nextSlice();
+    await turn();
     const entries = await plane.history(after, before - 1 - after);
     for (const entry of entries) {
       bytes += entry.body.length;

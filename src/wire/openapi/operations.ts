@@ -69,7 +69,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     summary: "What needs a person: the most urgent kind first, then the longest",
     input: z.strictObject({}),
     answer: z.object({ items: z.array(v.attention), total: v.whole(0) }),
-    refusals: [],
+    refusals: ["limit_reached"],
   },
   getTimeline: {
     summary: "Throughput and latency of the last hour",
@@ -87,7 +87,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
       query: v.word.exactOptional(),
     }),
     answer: v.logPage,
-    refusals: [],
+    refusals: ["limit_reached"],
   },
 
   listAgents: {
@@ -98,7 +98,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
       tool: v.queryWords.exactOptional(),
     }),
     answer: v.pageOf(v.agent),
-    refusals: [],
+    refusals: ["limit_reached"],
   },
   registerAgent: {
     summary: "Register an agent; it must send heartbeats from then on",
@@ -155,7 +155,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
       holder: v.word.exactOptional(),
     }),
     answer: v.pageOf(v.lease),
-    refusals: [],
+    refusals: ["limit_reached"],
   },
   getLease: {
     summary: "The lease on a task",
@@ -198,7 +198,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     summary: "Groups and who leads them",
     input: z.strictObject(paging(["newest", "group"])),
     answer: v.pageOf(v.election),
-    refusals: [],
+    refusals: ["limit_reached"],
   },
   getElection: {
     summary: "One group",
@@ -223,7 +223,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     summary: "Policies",
     input: z.strictObject(paging(["id", "newest"])),
     answer: v.pageOf(v.policy),
-    refusals: [],
+    refusals: ["limit_reached"],
   },
   getPolicy: {
     summary: "One policy",
@@ -264,7 +264,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     summary: "Which agents that are here may do this, each asked as agent:<name>",
     input: z.strictObject({ action: v.word, resource: v.word }),
     answer: v.who,
-    refusals: [],
+    refusals: ["limit_reached"],
   },
 
   listTasks: {
@@ -276,7 +276,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
       claimant: v.word.exactOptional(),
     }),
     answer: v.pageOf(v.task),
-    refusals: [],
+    refusals: ["limit_reached"],
   },
   createTask: {
     summary: "Queue a task for whoever has the tools",

@@ -24,7 +24,7 @@ export function agentHandlers(
 > {
   const { plane, find } = parts;
   return {
-    listAgents: (input) => listAgents(plane, input),
+    listAgents: (input, { signal }) => listAgents(plane, input, signal),
     registerAgent: async ({ card, ttlMs = wireLimits.agentTtlMsDefault }, { caller, key }) => {
       const whole = decodeCard(card);
       if (cardBytes(whole) > limits.cardBytesMax) {

@@ -15,7 +15,7 @@ export function electionHandlers(
   };
   const unknown = (group: string) => refused("election_not_found", `no group is called ${group}`);
   return {
-    listElections: (input) => listElections(plane, input),
+    listElections: (input, { signal }) => listElections(plane, input, signal),
     getElection: async ({ group }) => {
       const value = await plane.read(look(group));
       return value ? { value } : unknown(group);

@@ -19,7 +19,7 @@ export function leaseHandlers(
     return lease && encodeLease(state, lease);
   };
   return {
-    listLeases: (input) => listLeases(plane, input),
+    listLeases: (input, { signal }) => listLeases(plane, input, signal),
     getLease: async ({ taskId: id }) => {
       const value = await plane.read(lookAt(id));
       return value ? { value } : refused("lease_not_found", `task ${id} is not leased`);

@@ -20,8 +20,8 @@ export function overviewHandlers(
       }));
       return { value };
     },
-    getAttention: async () => ({ value: await attentionIn(plane, find) }),
+    getAttention: (_, { signal }) => attentionIn({ plane, find }, signal),
     getTimeline: async () => ({ value: timeline.print() }),
-    listEntries: async (input) => ({ value: await listEntries(plane, input) }),
+    listEntries: (input, { signal }) => listEntries(plane, input, signal),
   };
 }

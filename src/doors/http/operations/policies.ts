@@ -15,7 +15,7 @@ export function policyHandlers(
   "listPolicies" | "getPolicy" | "setPolicy" | "deletePolicy" | "checkPolicy" | "whoMay"
 > {
   return {
-    listPolicies: (input) => listPolicies(plane, input),
+    listPolicies: (input, { signal }) => listPolicies(plane, input, signal),
     getPolicy: async ({ policyId: id }) => {
       const value = await plane.read(({ entitlements }) => entitlements.policies.get(policyId(id)));
       return value ? { value } : refused("policy_not_found", `no policy is called ${id}`);
@@ -38,8 +38,8 @@ export function policyHandlers(
       });
       return { value };
     },
-    whoMay: async ({ action, resource }) => {
-      const value = await lookInSlices(plane, function* ({ registry, entitlements }) {
+    whoMay: async ({ action, resource }, { signal }) =>
+      lookInSlices(plane, signal, function* ({ registry, entitlements }) {
         const agents: Answer<"whoMay">["agents"][number][] = [];
         const living = registry.agents.values().filter(({ liveness }) => liveness !== "dead");
         for (const { id, card } of living.take(limits.whoMax)) {
@@ -50,9 +50,7 @@ export function policyHandlers(
           agents.push({ agentId: id, name: card.name, allowed, ...decided });
         }
         return { agents, total: livingCount(registry) };
-      });
-      return { value };
-    },
+      }),
   };
 }
 

@@ -39,7 +39,7 @@ export function taskHandlers(
     return task && encodeTask(state, task);
   };
   return {
-    listTasks: (input) => listTasks(plane, input),
+    listTasks: (input, { signal }) => listTasks(plane, input, signal),
     createTask: async (task, { caller, key }) => {
       const { type: taskType, input = "", requiredTools = [], maxRetries = 0 } = task;
       const { claimMs = wireLimits.claimMsDefault, priority = 0, deliveriesMax = 0 } = task;
