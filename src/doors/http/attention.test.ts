@@ -85,6 +85,7 @@ test("a task that nobody has the tools for is stuck after a minute", async () =>
   await to.done("createTask", { type: "draw", requiredTools: ["paper", "pen"] });
   await to.done("createTask", { type: "browse", requiredTools: ["browser"] });
   await to.done("createTask", { type: "any" });
+  assert.deepEqual(await attention(to), []);
   await passWithHeartbeats(to, agentId, limits.stuckMs - 4_000);
   assert.deepEqual(await attention(to), []);
   await passWithHeartbeats(to, agentId, 4_000);
@@ -93,6 +94,23 @@ test("a task that nobody has the tools for is stuck after a minute", async () =>
   assert.deepEqual(await attention(to), [{ kind: "task_stuck", id, name: "draw", sinceMs, text }]);
   await to.done("registerAgent", { card: { name: "artist", tools: ["paper", "pen"] } });
   assert.deepEqual(await attention(to), []);
+});
+
+test("a task that was delayed is stuck a minute after it could be claimed", async () => {
+  await using to = await openTestDoor();
+  const { id: agentId } = await register(to, "worker");
+  const delayMs = limits.stuckMs * 2;
+  await to.done("createTask", { type: "draw", requiredTools: ["pen"], delayMs });
+  await passWithHeartbeats(to, agentId, delayMs - 4_000);
+  assert.deepEqual(await attention(to), []);
+  await passWithHeartbeats(to, agentId, 4_000);
+  const sinceMs = to.clock.nowMs();
+  assert.deepEqual(await attention(to), [], "it has only just become ready");
+  await passWithHeartbeats(to, agentId, limits.stuckMs - 4_000);
+  assert.deepEqual(await attention(to), []);
+  await passWithHeartbeats(to, agentId, 4_000);
+  const [item] = await attention(to);
+  assert.deepEqual([item?.kind, item?.sinceMs], ["task_stuck", sinceMs]);
 });
 
 test("a group without a leader and a candidate is told", async () => {
