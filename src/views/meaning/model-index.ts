@@ -15,6 +15,8 @@ export class ModelIndex {
   readonly #known = new Set<number>();
   #vectors: Vectors | undefined;
   #room = 0;
+  /** Whether all vectors would take more memory than they may. */
+  #isTooLarge = false;
 
   /** Makes room for documents with smaller numbers than this. */
   reserve(documents: number): void {
@@ -25,13 +27,10 @@ export class ModelIndex {
 
   /** An empty vector is for a card that the model does not take: it is like nothing. */
   add(document: number, vector: Float32Array): void {
-    if (!this.#vectors) {
-      const vectors = new Vectors(vector.length);
-      if (!this.#fits(vectors)) return;
-      vectors.reserve(this.#room);
-      this.#vectors = vectors;
-    }
-    this.#vectors.set(document, vector);
+    // It says nothing of how wide the others are. Whoever has no vector yet is like nothing, too.
+    if (vector.length > 0) this.#vectors ??= this.#make(vector.length);
+    if (this.#isTooLarge) return;
+    this.#vectors?.set(document, vector);
     this.#known.add(document);
   }
 
@@ -53,7 +52,16 @@ export class ModelIndex {
   unknown(documents: number): string | undefined {
     const missing = documents - this.#known.size;
     if (missing === 0) return undefined;
+    if (this.#isTooLarge) return `${documents} agents are too many for the model`;
     return `the model does not know ${missing} of ${documents} agents yet`;
+  }
+
+  #make(width: number): Vectors | undefined {
+    const vectors = new Vectors(width);
+    this.#isTooLarge = !this.#fits(vectors);
+    if (this.#isTooLarge) return undefined;
+    vectors.reserve(this.#room);
+    return vectors;
   }
 
   #fits(vectors: Vectors | undefined): boolean {
@@ -61,6 +69,7 @@ export class ModelIndex {
   }
 
   #forget(): void {
+    this.#isTooLarge = true;
     this.#vectors = undefined;
     this.#known.clear();
   }
