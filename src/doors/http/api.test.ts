@@ -14,6 +14,8 @@ import {
   type TaskDetail,
 } from "../../wire/api/index.ts";
 import { isOpen, operations, statusOf } from "../../wire/openapi/index.ts";
+import { limits } from "./limits.ts";
+import { lookInSlices } from "./slices.ts";
 
 type Refusal = ErrorBody["error"];
 
@@ -122,8 +124,32 @@ const livingRefusals = (call: (to: TestDoor, agentId: string) => Promise<Refusal
   agent_dead: async (to) => call(to, (await dead(to)).id),
 });
 
+/** For what looks for long: so many others do. */
+const crowdRefusals = (call: (to: TestDoor) => Promise<Refusal>): Refusals => ({
+  limit_reached: async (to) => {
+    const leaving = new AbortController();
+    const looks = Array.from({ length: limits.longLooksMax }, () =>
+      lookInSlices(to.plane, leaving.signal, function* () {
+        for (;;) yield;
+      }),
+    );
+    const error = await call(to);
+    leaving.abort();
+    await Promise.all(looks);
+    return error;
+  },
+});
+
 /** One way into each refusal that an operation names as its own. */
 const refusedFor: Readonly<Partial<Record<OperationName, Refusals>>> = {
+  getAttention: crowdRefusals((to) => to.refused("getAttention", {})),
+  listEntries: crowdRefusals((to) => to.refused("listEntries", {})),
+  listAgents: crowdRefusals((to) => to.refused("listAgents", {})),
+  listLeases: crowdRefusals((to) => to.refused("listLeases", {})),
+  listElections: crowdRefusals((to) => to.refused("listElections", {})),
+  listPolicies: crowdRefusals((to) => to.refused("listPolicies", {})),
+  whoMay: crowdRefusals((to) => to.refused("whoMay", { action: "read", resource: "x" })),
+  listTasks: crowdRefusals((to) => to.refused("listTasks", {})),
   registerAgent: {
     key_reused: async (to) => {
       await to.done("registerAgent", { card: { name: "a" } }, { key: "k" });

@@ -5,7 +5,6 @@ import { MemoryLog } from "../../log/index.ts";
 import { openTestDoor, type TestDoor } from "../../testing/http-door.ts";
 import type { Agent, Entry, Input, TaskSort } from "../../wire/api/index.ts";
 import { limits } from "./limits.ts";
-import { lookInSlices } from "./slices.ts";
 
 test("agents come in the order that is asked for, by default those that need a person first", async () => {
   await using to = await openTestDoor();
@@ -352,30 +351,6 @@ test("what the log has forgotten is not looked for", async () => {
   );
   assert.deepEqual([page.oldestSequence, page.next], [4, undefined]);
   assert.deepEqual((await to.done("listEntries", { before: 3 })).rows, []);
-});
-
-test("whoever would look while too many do is told to come again, by every operation that may take long", async () => {
-  await using to = await openTestDoor();
-  const leaving = new AbortController();
-  const looks = Array.from({ length: limits.longLooksMax }, () =>
-    lookInSlices(to.plane, leaving.signal, function* () {
-      for (;;) yield;
-    }),
-  );
-  const asked = [
-    to.refused("listAgents", {}),
-    to.refused("listLeases", {}),
-    to.refused("listElections", {}),
-    to.refused("listPolicies", {}),
-    to.refused("listTasks", {}),
-    to.refused("listEntries", {}),
-    to.refused("getAttention", {}),
-    to.refused("whoMay", { action: "read", resource: "x" }),
-  ];
-  for (const { code } of await Promise.all(asked)) assert.equal(code, "limit_reached");
-  leaving.abort();
-  await Promise.all(looks);
-  assert.equal((await to.done("listAgents", {})).total, 0);
 });
 
 test("reading the log stops when the caller is gone, and that is nobody's fault", {
