@@ -132,6 +132,16 @@ export async function deregisterAgent(
   return printOne(values, { agentId: agent.id }, () => `${printable(agent.card.name)} has left\n`);
 }
 
+/** As `findAgent`, for words that may also be the id of something else. */
+export async function findAgentIfAny(values: Values, word: string): Promise<Agent | undefined> {
+  try {
+    return await findAgent(values, word);
+  } catch (error) {
+    if (error instanceof Failure && error.code === "agent_not_found") return undefined;
+    throw error;
+  }
+}
+
 /**
  * The agent that is meant: by its id, the beginning of its id, or its card's name. Among several of one
  * name, those that are dead do not count if one lives.

@@ -1,5 +1,6 @@
 /** `tipstaff events`, and the `watch` of each noun: what happens, one line each. */
 import type { Entry } from "../wire/api/index.ts";
+import { findAgentIfAny } from "./agents.ts";
 import { call } from "./daemon.ts";
 import { describeEntry, Names } from "./entry-line.ts";
 import { exits } from "./exits.ts";
@@ -20,10 +21,13 @@ export async function events(values: Values): Promise<number> {
   if (limit !== undefined && limit < 1) throw mistake("--limit is 1 or more");
   const isFollowing = values["follow"] === true;
   const prefixes = textsIn(values, "topic") ?? [];
-  const about = textIn(values, "about");
+  const word = textIn(values, "about");
+  const about = word === undefined ? undefined : await subjectOf(values, word);
   const printer = await EntryPrinter.open(values, { prefixes, about });
   if (after !== undefined) {
-    return await stream(values, printer, { after, limit, isFollowing });
+    const code = await stream(values, printer, { after, limit, isFollowing });
+    if (!isFollowing) sayIfNone(printer, word);
+    return code;
   }
   const last = await lastEntries(values, {
     limit: limit ?? limits.entriesDefault,
@@ -31,8 +35,27 @@ export async function events(values: Values): Promise<number> {
     about,
   });
   for (const entry of last.entries) if (!printer.show(entry)) return exits.ok;
-  if (!isFollowing) return exits.ok;
+  if (!isFollowing) {
+    sayIfNone(printer, word);
+    return exits.ok;
+  }
   return await stream(values, printer, { after: last.sequence, limit: undefined, isFollowing });
+}
+
+/**
+ * The id that a word stands for. What is an id already stays so: an agent that has the name of a group can be
+ * given by its own id, a group cannot.
+ */
+async function subjectOf(values: Values, word: string): Promise<string> {
+  if (word === "" || /^[0-9a-f]{32}$/.test(word)) return word;
+  const { rows } = await call(values, "listEntries", { about: word, limit: 1 });
+  if (rows.length > 0) return word;
+  return (await findAgentIfAny(values, word))?.id ?? word;
+}
+
+function sayIfNone(printer: EntryPrinter, about: string | undefined): void {
+  if (about === undefined || printer.hasShown) return;
+  say(`tipstaff: no events about ${printable(about)}\n`);
 }
 
 const prefixesOf = {
@@ -128,6 +151,7 @@ class EntryPrinter {
   readonly #isJson: boolean;
   readonly #filter: Filter;
   readonly #names = new Names();
+  #hasShown = false;
   /** Up to which entry the names are known. */
   readonly sequence: number;
 
@@ -159,6 +183,10 @@ class EntryPrinter {
     return isWanted && (about === undefined || subjectsOf(entry).includes(about));
   }
 
+  get hasShown(): boolean {
+    return this.#hasShown;
+  }
+
   learn(entry: Entry): void {
     if ("agent" in entry) this.#names.learn(entry.agent);
   }
@@ -166,6 +194,7 @@ class EntryPrinter {
   /** False once nobody reads any more. */
   show(entry: Entry): boolean {
     this.learn(entry);
+    this.#hasShown = true;
     if (this.#isJson) return print(`${jsonOf(entry)}\n`);
     const { text, tone } = describeEntry(entry, this.#names);
     const head = `${atTime(entry.atMs, Date.now())}  ${String(entry.sequence).padStart(6)}  `;

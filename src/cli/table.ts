@@ -562,7 +562,11 @@ export const commands: readonly CommandRow[] = [
         isRepeated: true,
         help: "only topics that begin so; may be repeated",
       },
-      { name: "about", value: "id", help: "only about this agent, task, group or policy" },
+      {
+        name: "about",
+        value: "id",
+        help: "only about this task, group, policy or agent, which also goes by its name",
+      },
       { name: "limit", value: "number", help: "how many at most", default: "50" },
       jsonLines,
       ...asking,

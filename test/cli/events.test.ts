@@ -71,6 +71,14 @@ describe("events", { concurrency: 2 }, () => {
     );
     assert.deepEqual(await sequences("--about", id), [2, 4]);
     assert.deepEqual(await sequences("--after", "0", "--about", id), [2, 4]);
+    assert.deepEqual(await sequences("--about", "scraper"), [2, 4]);
+    assert.deepEqual(await sequences("--after", "2", "--about", id.slice(0, 12)), [4]);
+    assert.deepEqual(await sequences("--about", "invoice-42"), [4]);
+    for (const place of [[], ["--after", "0"]]) {
+      const words = ["--about", "nobody", ...place, "--data-dir", dataDirectory];
+      const { code, stdout, stderr } = await tipstaff("events", ...words);
+      assert.deepEqual([code, stdout, stderr], [0, "", "tipstaff: no events about nobody\n"]);
+    }
     const { stdout } = await tipstaff("events", "--data-dir", dataDirectory);
     const held = `invoice-42 is held by scraper (${id.slice(0, 8)}) for 60 s, token `;
     assert(stdout.includes(held), stdout);
