@@ -17,11 +17,9 @@ const livenesses = ["alive", "unreachable", "dead"] as const;
 export async function listAgents(values: Values): Promise<number> {
   const liveness = choicesIn(values, "liveness", livenesses);
   const tool = textsIn(values, "tool");
-  const listed = await collect(values, "listAgents", {
-    sort: choiceIn(values, "sort", ["attention", "newest", "oldest", "name"]) ?? "attention",
-    ...(liveness ? { liveness } : {}),
-    ...(tool ? { tool } : {}),
-  });
+  const sort = choiceIn(values, "sort", ["attention", "newest", "oldest", "name"]) ?? "attention";
+  const filter = { ...(liveness ? { liveness } : {}), ...(tool ? { tool } : {}) };
+  const listed = await collect(values, "listAgents", { sort }, filter);
   return printList(values, listed, {
     columns: columnsAt(listed.nowMs),
     noun: ["agent", "agents"],

@@ -14,10 +14,9 @@ import { choiceIn, textIn } from "./values.ts";
 export async function listLeases(values: Values): Promise<number> {
   const agent = textIn(values, "agent");
   const holder = agent === undefined ? undefined : (await findAgent(values, agent)).id;
-  const listed = await collect(values, "listLeases", {
-    sort: choiceIn(values, "sort", ["expiry", "newest", "oldest", "task"]) ?? "expiry",
-    ...(holder === undefined ? {} : { holder }),
-  });
+  const sort = choiceIn(values, "sort", ["expiry", "newest", "oldest", "task"]) ?? "expiry";
+  const filter = holder === undefined ? {} : { holder };
+  const listed = await collect(values, "listLeases", { sort }, filter);
   const { nowMs } = listed;
   const columns: readonly Column<Lease>[] = [
     {

@@ -17,18 +17,23 @@ type ListName = {
 }[OperationName];
 type RowOf<Name extends ListName> = Answer<Name>["rows"][number];
 
-export type Listed<Row> = Page<Row> & { readonly rows: readonly Row[] };
+export type Listed<Row> = Page<Row> & {
+  readonly rows: readonly Row[];
+  /** How many there are whatever was asked for; absent unless nothing matches what was. */
+  readonly totalOfAll?: number;
+};
 
 /** Rows of as many pages as it takes. The totals, time and sequence are those of the first. */
 export async function collect<Name extends ListName>(
   values: Values,
   name: Name,
-  input: Input<Name>,
+  order: Input<Name>,
+  filter: Partial<Input<Name>> = {},
 ): Promise<Listed<RowOf<Name>>> {
   const limit = numberIn(values, "limit") ?? limits.rowsDefault;
   if (limit < 1) throw mistake("--limit is 1 or more");
   const query = textIn(values, "query");
-  const asked = { ...input, ...(query === undefined ? {} : { query }) };
+  const asked = { ...order, ...filter, ...(query === undefined ? {} : { query }) };
   const ask = (count: number, after?: string): Promise<Page<RowOf<Name>>> =>
     call(values, name, {
       ...asked,
@@ -43,7 +48,10 @@ export async function collect<Name extends ListName>(
     next = page.rows.length > 0 ? page.next : undefined;
   }
   const { total, sequence, nowMs } = first;
-  return { rows, total, sequence, nowMs };
+  const isFiltered = query !== undefined || Object.keys(filter).length > 0;
+  if (total > 0 || !isFiltered || values["json"]) return { rows, total, sequence, nowMs };
+  const { total: totalOfAll } = await call(values, name, { ...order, limit: 1 });
+  return { rows, total, sequence, nowMs, totalOfAll };
 }
 
 export type ListLook<Row> = {
@@ -61,13 +69,13 @@ export function printList<Row>(
   listed: Listed<Row>,
   { columns, noun: [one, many], empty, counts }: ListLook<Row>,
 ): number {
-  const { rows, total, sequence, nowMs } = listed;
+  const { rows, total, sequence, nowMs, totalOfAll = 0 } = listed;
   if (values["json"]) {
     print(`${jsonOf({ rows, total, sequence, nowMs })}\n`);
     return exits.ok;
   }
   if (rows.length === 0) {
-    print(`${empty}\n`);
+    print(`${totalOfAll === 0 ? empty : noneOf(totalOfAll, one, many)}\n`);
     return exits.ok;
   }
   const isWhole = rows.length >= total;
@@ -76,6 +84,11 @@ export function printList<Row>(
     : [`${grouped(rows.length)} of ${countOf(total, one, many)}`, "--limit shows more"];
   print(`${printColumns(rows, columns)}\n${paint("dim", last.join(" · "))}\n`);
   return exits.ok;
+}
+
+function noneOf(total: number, one: string, many: string): string {
+  if (total === 1) return `the only ${one} does not match`;
+  return `none of ${countOf(total, one, many)} match`;
 }
 
 /** How many of each kind there are, in the order of `names`, without those that are none. */

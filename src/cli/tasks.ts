@@ -30,12 +30,13 @@ export async function listTasks(values: Values): Promise<number> {
   const claimant = agent === undefined ? undefined : (await findAgent(values, agent)).id;
   const state = choicesIn(values, "state", states);
   const type = textIn(values, "type");
-  const listed = await collect(values, "listTasks", {
-    sort: choiceIn(values, "sort", ["attention", "newest", "oldest"]) ?? "attention",
+  const sort = choiceIn(values, "sort", ["attention", "newest", "oldest"]) ?? "attention";
+  const filter = {
     ...(state ? { state } : {}),
     ...(type === undefined ? {} : { type }),
     ...(claimant === undefined ? {} : { claimant }),
-  });
+  };
+  const listed = await collect(values, "listTasks", { sort }, filter);
   const { nowMs } = listed;
   const columns: readonly Column<Task>[] = [
     { title: "STATE", cell: stateOf, weight: 10 },

@@ -119,6 +119,22 @@ describe("lists and things", { concurrency: 2 }, () => {
     assert.equal(JSON.parse(stdout).leases[0].taskId, "invoice-42");
   });
 
+  test("where nothing matches it is said of how many; of none, how to have one", async () => {
+    const words = [
+      ["--query", "acme"],
+      ["--tool", "none"],
+      ["--liveness", "dead"],
+    ] as const;
+    for (const filter of words) {
+      const { code, stdout } = await world.run("agents", ...filter);
+      assert.deepEqual([code, stdout], [0, "none of 5 agents match\n"]);
+    }
+    assert.match(
+      (await world.run("tasks", "--type", "x")).stdout,
+      /^no tasks; tipstaff tasks create/,
+    );
+  });
+
   test("a name that two agents have is told with both ids, and nothing is done", async () => {
     const { code, stdout, stderr } = await world.run("agents", "deregister", "twin", "--yes");
     assert.equal(code, 1);
@@ -133,7 +149,8 @@ describe("lists and things", { concurrency: 2 }, () => {
     const lease = await world.run("leases", "get", "invoice-42");
     assert.match(lease.stdout, new RegExp(`holder +scraper \\(${scraper.id}\\)`));
     assert.match((await world.run("leases", "--agent", "scraper")).stdout, /1 lease\n$/);
-    assert.match((await world.run("leases", "--agent", "parser")).stdout, /^no leases/);
+    const none = await world.run("leases", "--agent", "parser");
+    assert.equal(none.stdout, "the only lease does not match\n");
     const group = await world.run("elections", "get", "indexers");
     assert.match(group.stdout, /leader +scraper/);
     const may = ["policies", "check", "agent:scraper", "call", "tool:browser"];
