@@ -28,6 +28,13 @@ export const limits = {
   policyFileBytesMax: 50_000_000,
   /** What is wrong with files is told at once, up to here. */
   problemsShownMax: 20,
+  /**
+   * Of agents that are found, by the built-in table: nonsense stays below the lower, and whose card has the
+   * words that were asked for comes above the higher.
+   */
+  fairScoreMin: 0.22,
+  strongScoreMin: 0.6,
+  foundDefault: 10,
   /** Of things that go by the same name. */
   namesakesShownMax: 5,
   /** Of the input of a task, where it is only shown. */

@@ -167,6 +167,19 @@ describe("lists and things", { concurrency: 2 }, () => {
     assert.equal((await world.run("find", "x", "--tool", "none")).code, 1);
   });
 
+  test("who is found is told in words how well, and in JSON in numbers", async () => {
+    const { stdout } = await world.run("find", "scraper");
+    assert.match(stdout, /^MATCH +AGENT.*\nstrong +scraper/);
+    assert.match(stdout, /\n\n5 agents · ranked by the built-in table\n$/);
+    const nonsense = await world.run("find", "xyzzy", "--limit", "2");
+    assert.match(nonsense.stdout, /^MATCH.*\nweak .*\nweak .*\n\n2 of 5; --limit shows more · /);
+    assert.doesNotMatch(nonsense.stdout, /\d\.\d\d/);
+    const one = await world.run("find", "--tool", "pdf", "--limit", "1");
+    assert.match(one.stdout, /^AGENT.*\nparser .*\n\n1 agent · /);
+    const { hits } = JSON.parse((await world.run("find", "scraper", "--json")).stdout);
+    assert.equal(typeof hits[0].score, "number");
+  });
+
   test("what is not there is answered with 1 and why", async () => {
     for (const [words, said] of [
       [["leases", "get", "nothing"], /nothing/],
