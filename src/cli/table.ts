@@ -148,6 +148,16 @@ const startExits = [
   [5, "a fault of ours; the last line says which"],
 ] as const;
 
+/** Understood, but not offered: it only says what is to be done instead. */
+export const stop: CommandRow = {
+  name: "stop",
+  summary: "say how the daemon is stopped",
+  examples: ["tipstaff stop", "tipstaff stop --data-dir /var/lib/tipstaff"],
+  flags: asking,
+  exits: [],
+  run: async (values) => (await import("./stop.ts")).stop(values),
+};
+
 export const commands: readonly CommandRow[] = [
   {
     name: "up",
@@ -483,7 +493,12 @@ export const commands: readonly CommandRow[] = [
         isRepeated: true,
         help: "only for agents that have it; may be repeated",
       },
-      { name: "priority", value: "number", help: "higher goes first", default: "0" },
+      {
+        name: "priority",
+        value: "number",
+        help: "higher goes first; from -100 to 100",
+        default: "0",
+      },
       {
         name: "retries",
         value: "number",

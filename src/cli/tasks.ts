@@ -197,7 +197,10 @@ async function findTask(values: Values, word: string): Promise<Task> {
     if (!(error instanceof Failure) || error.code !== "task_not_found") throw error;
     const { rows } = await call(values, "listTasks", { query: word, limit: limits.pageMax });
     const [task, ...others] = rows.filter(({ id }) => id.startsWith(word));
-    if (!task) throw error;
+    if (!task) {
+      const message = `there is no task ${printable(word)}`;
+      throw new Failure(error.code, message, ["tipstaff tasks lists them"]);
+    }
     if (others.length === 0) return task;
     const shown = [task, ...others].slice(0, limits.namesakesShownMax);
     throw no(

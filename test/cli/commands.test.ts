@@ -185,7 +185,7 @@ describe("lists and things", { concurrency: 2 }, () => {
       [["leases", "get", "nothing"], /nothing/],
       [["elections", "get", "nothing"], /nothing/],
       [["policies", "get", "nothing"], /nothing/],
-      [["tasks", "get", "nothing"], /nothing/],
+      [["tasks", "get", "nothing"], /there is no task nothing\n {2}tipstaff tasks lists them\n/],
     ] as const) {
       const { code, stdout, stderr } = await world.run(...words);
       assert.equal(code, 1, words.join(" "));
@@ -211,6 +211,20 @@ describe("lists and things", { concurrency: 2 }, () => {
       assert.match(stderr, said);
       assert.equal(stdout, "");
     }
+  });
+
+  test("who types stop is told how the daemon is stopped", async () => {
+    const { code, stdout, stderr } = await world.run("stop");
+    const { pid } = await world.ask("getOverview", {});
+    assert.deepEqual([code, stdout], [2, ""]);
+    assert.match(
+      stderr,
+      new RegExp(`ctrl-c in the daemon's terminal stops it, or kill ${pid}\\n$`),
+    );
+    const nobody = await tipstaff("stop", "--data-dir", join(world.directory, "nothing"));
+    assert.equal(nobody.code, 2);
+    assert.match(nobody.stderr, /ctrl-c .* kill <pid>\n {2}no daemon answers here\n$/);
+    assert.doesNotMatch((await tipstaff("--help")).stdout, /^ +stop /m);
   });
 
   const hasScript = spawnSync("script", ["--version"]).status === 0;
