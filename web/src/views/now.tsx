@@ -79,7 +79,9 @@ function Needs(): JSX.Element | null {
       </section>
     );
   }
-  const shown = isWhole.value ? items : items.slice(0, needsShown);
+  // A button for one row would take as much room as the row.
+  const isAll = isWhole.value || total <= needsShown + 1;
+  const shown = isAll ? items : items.slice(0, needsShown);
   const tone = items.some(({ kind }) => needs[kind].tone === "red") ? "red" : "amber";
   return (
     <section class="needs" data-tone={tone} aria-labelledby="needs-title">
@@ -91,7 +93,7 @@ function Needs(): JSX.Element | null {
           <Need key={`${item.kind} ${item.id}`} item={item} />
         ))}
       </ul>
-      {total > shown.length && !isWhole.value && (
+      {!isAll && (
         <button
           type="button"
           class="more needs-more"
@@ -102,7 +104,7 @@ function Needs(): JSX.Element | null {
           {number(total - shown.length)} more
         </button>
       )}
-      {isWhole.value && total > items.length && (
+      {isAll && total > items.length && (
         <p class="soft">and {count(total - items.length, "other", "others")}</p>
       )}
     </section>
