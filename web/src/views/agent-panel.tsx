@@ -11,9 +11,15 @@ import { Said } from "../parts/said.tsx";
 import { Ago, Since, TimeLeft } from "../parts/time.tsx";
 import { groupAddress, leaseAddress, taskAddress, withQuery } from "../route.ts";
 import { count, duration } from "../words/time.ts";
-import { Doing, StateDot } from "./agents.tsx";
+import { AgentDot, Doing } from "./agents.tsx";
 
-export function AgentPanel({ id }: { readonly id: string }): JSX.Element {
+export function AgentPanel({
+  id,
+  isSilent,
+}: {
+  readonly id: string;
+  readonly isSilent: boolean;
+}): JSX.Element {
   const concerns = (entry: unknown): boolean => JSON.stringify(entry).includes(id);
   const { value: agent, problem } = useAnswer(
     "getAgent",
@@ -33,7 +39,8 @@ export function AgentPanel({ id }: { readonly id: string }): JSX.Element {
   return (
     <Panel kind="agent" title={card.name || id} closeAddress={closeAddress}>
       <p class="standing">
-        <StateDot agent={agent} /> <b>{agent.liveness}</b> <Doing agent={agent} />
+        <AgentDot agent={agent} isSilent={isSilent} /> <b>{agent.liveness}</b>{" "}
+        <Doing agent={agent} isSilent={isSilent} />
       </p>
       {card.description !== "" && (
         <p class="description">

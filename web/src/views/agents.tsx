@@ -1,12 +1,13 @@
 /** Everyone who is here, or was. */
 import type { JSX } from "preact";
-import { type Agent, type AgentSort, call, type Liveness } from "../api.ts";
+import { type Agent, type AgentSort, type Answer, call, type Liveness } from "../api.ts";
 import { ofTypes, useAnswer } from "../ask.ts";
 import { limits } from "../limits.ts";
 import { overview } from "../live.ts";
 import { learnAgent } from "../names.ts";
 import { Choices, SearchField, Select } from "../parts/field.tsx";
 import { Said } from "../parts/said.tsx";
+import { Dot, StateWord, standingOf } from "../parts/standing.tsx";
 import { type Column, RowTable } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { agentAddress, groupAddress, leaseAddress, navigate, route, withQuery } from "../route.ts";
@@ -44,7 +45,8 @@ export function AgentsView(): JSX.Element {
     freshness: { concerns: ofTypes("agent.", "lease.", "leader."), everyMs: limits.pollEveryMs },
   });
   rows.revision.value;
-  const columns = useColumns();
+  const { value: attention } = useAnswer("getAttention", {}, { everyMs: limits.pollEveryMs });
+  const silent = silentOf(attention);
   const counts = overview.value?.counts.agents;
   const all = counts && counts.alive + counts.unreachable + counts.dead;
   const change = (changes: Readonly<Record<string, string>>): void =>
@@ -85,7 +87,7 @@ export function AgentsView(): JSX.Element {
           label="Agents"
           look="agents"
           rows={rows}
-          columns={columns}
+          columns={columnsFor(silent)}
           keyOf={({ id }) => id}
           isOpen={({ id }) => id === openId}
           isOver={({ liveness }) => liveness === "dead"}
@@ -102,7 +104,7 @@ export function AgentsView(): JSX.Element {
           }
         />
       </div>
-      {openId !== "" && <AgentPanel key={openId} id={openId} />}
+      {openId !== "" && <AgentPanel key={openId} id={openId} isSilent={silent.has(openId)} />}
     </main>
   );
 }
@@ -145,18 +147,14 @@ function ToolField({
   );
 }
 
-function useColumns(): readonly Column<Agent>[] {
-  const { value: attention } = useAnswer("getAttention", {}, { everyMs: limits.pollEveryMs });
-  const silent = new Set(
-    attention?.items.filter(({ kind }) => kind === "agent_silent").map(({ id }) => id),
-  );
+function columnsFor(silent: ReadonlySet<string>): readonly Column<Agent>[] {
   return [
     {
       title: "Agent",
       look: "agent",
       cell: (agent) => (
         <>
-          <StateDot agent={agent} isSilent={silent.has(agent.id)} />
+          <AgentDot agent={agent} isSilent={silent.has(agent.id)} />
           <a class="name" href={withQuery({}, agentAddress(agent.id))} data-row>
             <Said text={agent.card.name || agent.id} lengthMax={120} />
           </a>{" "}
@@ -240,40 +238,33 @@ function Tools({ tools }: { readonly tools: readonly string[] }): JSX.Element {
   );
 }
 
-/** How it stands, in one word. */
-export function stateOf(agent: Agent, isSilent: boolean): string {
-  if (agent.liveness !== "alive") return agent.liveness;
-  if (agent.activity?.state === "waiting") return "waiting";
-  return isSilent ? "silent" : "alive";
+type Shown = { readonly agent: Agent; readonly isSilent: boolean };
+
+export function AgentDot({ agent, isSilent }: Shown): JSX.Element {
+  return <Dot standing={standingOf(agent, { isSilent })} />;
 }
 
-type Standing = {
-  readonly agent: Agent;
-  readonly isSilent?: boolean;
-  /** Without colours that ask for a person: where that is said elsewhere. */
-  readonly isCalm?: boolean;
-};
-
-export function StateDot({ agent, isSilent = false, isCalm = false }: Standing): JSX.Element {
-  const state = isCalm ? agent.liveness : stateOf(agent, isSilent);
-  return <span class="dot" data-state={state} role="img" aria-label={state} title={state} />;
-}
-
-export function Doing({ agent, isSilent = false, isCalm = false }: Standing): JSX.Element {
+export function Doing({ agent, isSilent }: Shown): JSX.Element {
   const { activity, liveness } = agent;
-  const state = stateOf(agent, isSilent);
   if (liveness !== "alive" || !activity) {
     return <span class="soft">{liveness === "alive" ? "" : liveness}</span>;
   }
+  const standing = standingOf(agent, { isSilent });
   return (
     <>
-      <span class="activity" data-state={isCalm ? undefined : state}>
-        {state === "silent" ? `silent, was ${activity.state}` : activity.state}
-      </span>{" "}
+      <StateWord standing={standing}>
+        {standing.state === "silent" ? `silent, was ${activity.state}` : activity.state}
+      </StateWord>{" "}
       <Said text={activity.note} lengthMax={200} />{" "}
       <span class="soft">
         <Ago atMs={activity.sinceMs} form="for" />
       </span>
     </>
   );
+}
+
+/** The ids of agents that have said nothing for long. */
+export function silentOf(attention: Answer<"getAttention"> | undefined): ReadonlySet<string> {
+  const silent = attention?.items.filter(({ kind }) => kind === "agent_silent") ?? [];
+  return new Set(silent.map(({ id }) => id));
 }

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
-import type { Attention, Entry, Overview, Timeline } from "../api.ts";
+import type { Answer, Attention, Entry, Overview, Timeline } from "../api.ts";
 import { ofTypes, useAnswer } from "../ask.ts";
 import { limits } from "../limits.ts";
 import { overview, recent } from "../live.ts";
@@ -11,22 +11,28 @@ import { EventLine } from "../parts/event.tsx";
 import { Empty } from "../parts/field.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { AgentLink, Said } from "../parts/said.tsx";
+import type { Tone } from "../parts/standing.tsx";
 import { Since, TimeLeft } from "../parts/time.tsx";
 import { agentAddress, groupAddress, leaseAddress, taskAddress } from "../route.ts";
 import { isNews } from "../words/sentence.ts";
 import { count, figure, milliseconds, number } from "../words/time.ts";
 import { lastMinute, paceOf } from "../words/timeline.ts";
-import { Doing, StateDot } from "./agents.tsx";
+import { AgentDot, Doing, silentOf } from "./agents.tsx";
 import { GettingStarted } from "./getting-started.tsx";
 
 export function NowView(): JSX.Element {
   const seen = overview.value;
   const { alive = 0, unreachable = 0, dead = 0 } = seen?.counts.agents ?? {};
+  const { value: attention } = useAnswer(
+    "getAttention",
+    {},
+    { concerns: isNews, everyMs: limits.pollEveryMs },
+  );
   const isUnused = seen !== undefined && alive + unreachable + dead === 0;
   return (
     <main class="now">
       <h1 class="unseen">Now</h1>
-      <Needs />
+      <Needs attention={attention} />
       <Totals />
       <div class="now-columns">
         <div class="now-column">
@@ -36,7 +42,7 @@ export function NowView(): JSX.Element {
             <>
               <Held />
               <Leaders />
-              <AtWork />
+              <AtWork silent={silentOf(attention)} />
             </>
           )}
         </div>
@@ -46,11 +52,14 @@ export function NowView(): JSX.Element {
   );
 }
 
-/** Red is for what waits for an answer or is lost, amber for what may sort itself out. */
 const needs: Readonly<
   Record<
     Attention["kind"],
-    { readonly icon: IconName; readonly tone: "red" | "amber"; readonly word: string }
+    {
+      readonly icon: IconName;
+      readonly tone: Extract<Tone, "red" | "amber">;
+      readonly word: string;
+    }
   >
 > = {
   agent_waiting: { icon: "question", tone: "red", word: "waits for you" },
@@ -63,15 +72,14 @@ const needs: Readonly<
 
 const needsShown = 5;
 
-function Needs(): JSX.Element | null {
+function Needs({
+  attention,
+}: {
+  readonly attention: Answer<"getAttention"> | undefined;
+}): JSX.Element {
   const isWhole = useSignal(false);
-  const { value } = useAnswer(
-    "getAttention",
-    {},
-    { concerns: isNews, everyMs: limits.pollEveryMs },
-  );
-  if (!value) return <section class="needs calm" aria-label="Needs you" />;
-  const { items, total } = value;
+  if (!attention) return <section class="needs calm" aria-label="Needs you" />;
+  const { items, total } = attention;
   if (total === 0) {
     return (
       <section class="needs calm" aria-label="Needs you">
@@ -314,7 +322,7 @@ function Leaders(): JSX.Element | null {
   );
 }
 
-function AtWork(): JSX.Element {
+function AtWork({ silent }: { readonly silent: ReadonlySet<string> }): JSX.Element {
   const { value } = useAnswer(
     "listAgents",
     { liveness: ["alive"], limit: 50 },
@@ -337,13 +345,13 @@ function AtWork(): JSX.Element {
             {value?.rows.map((agent) => (
               <tr key={agent.id}>
                 <td>
-                  <StateDot agent={agent} isCalm={true} />
+                  <AgentDot agent={agent} isSilent={silent.has(agent.id)} />
                   <a class="name" href={agentAddress(agent.id)} data-row>
                     <Said text={agent.card.name || agent.id} />
                   </a>
                 </td>
                 <td class="doing">
-                  <Doing agent={agent} isCalm={true} />
+                  <Doing agent={agent} isSilent={silent.has(agent.id)} />
                 </td>
               </tr>
             ))}

@@ -8,11 +8,12 @@ import { EventLine } from "../parts/event.tsx";
 import { Choices, Empty, Fact, Facts } from "../parts/field.tsx";
 import { Panel, PanelPart } from "../parts/panel.tsx";
 import { AgentLink, Said } from "../parts/said.tsx";
+import { Dot, StateWord } from "../parts/standing.tsx";
 import { Since, TimeLeft } from "../parts/time.tsx";
 import { withQuery } from "../route.ts";
 import { type Form, printContent, readContent, shownBytesMax } from "../words/content.ts";
-import { bytes, count } from "../words/time.ts";
-import { deliveriesOf, TaskStateWord } from "./tasks.tsx";
+import { bytes } from "../words/time.ts";
+import { claimsOf, triesOf } from "../words/tries.ts";
 
 export function TaskPanel({ id }: { readonly id: string }): JSX.Element {
   const concerns = (entry: unknown): boolean => JSON.stringify(entry).includes(id);
@@ -26,10 +27,11 @@ export function TaskPanel({ id }: { readonly id: string }): JSX.Element {
       </Panel>
     );
   }
+  const standing = { kind: "task", state: task.state } as const;
   return (
     <Panel kind="task" title={task.type || id} closeAddress={closeAddress}>
       <p class="standing">
-        <span class="dot" data-state={task.state} /> <TaskStateWord state={task.state} />
+        <Dot standing={standing} /> <StateWord standing={standing} />
       </p>
       {task.failureReason !== "" && (
         <p class="description">
@@ -55,6 +57,7 @@ export function TaskPanel({ id }: { readonly id: string }): JSX.Element {
 }
 
 function TaskFacts({ task }: { readonly task: TaskDetail }): JSX.Element {
+  const claims = claimsOf(task);
   return (
     <Facts>
       {task.claimant !== undefined && (
@@ -88,10 +91,8 @@ function TaskFacts({ task }: { readonly task: TaskDetail }): JSX.Element {
           <Since atMs={task.endedAtMs} />
         </Fact>
       )}
-      <Fact name="claimed so far">{deliveriesOf(task) || "never"}</Fact>
-      <Fact name="failures">
-        {task.retryCount} of {count(task.maxRetries + 1, "try", "tries")}
-      </Fact>
+      <Fact name="tried">{triesOf(task) || `never, ${task.maxRetries + 1} at most`}</Fact>
+      {claims !== undefined && <Fact name="claimed so far">{claims}</Fact>}
       {task.priority !== 0 && <Fact name="priority">{task.priority}</Fact>}
       {task.requiredTools.length > 0 && (
         <Fact name="needs tools">

@@ -5,11 +5,13 @@ import { ofTypes } from "../ask.ts";
 import { overview } from "../live.ts";
 import { Choices, SearchField, Select } from "../parts/field.tsx";
 import { AgentLink, Said } from "../parts/said.tsx";
+import { Dot, StateWord } from "../parts/standing.tsx";
 import { type Column, RowTable } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { navigate, route, taskAddress, withQuery } from "../route.ts";
 import { useRows } from "../rows.ts";
 import { number } from "../words/time.ts";
+import { triesOf } from "../words/tries.ts";
 import { TaskPanel } from "./task-panel.tsx";
 
 const sorts: readonly (readonly [TaskSort, string])[] = [
@@ -107,14 +109,18 @@ const columns: readonly Column<Task>[] = [
     look: "task",
     cell: (task) => (
       <>
-        <span class="dot" data-state={task.state} />
+        <Dot standing={{ kind: "task", state: task.state }} />
         <a class="name" href={withQuery({}, taskAddress(task.id))} data-row>
           <Said text={task.type || task.id} lengthMax={120} />
         </a>
       </>
     ),
   },
-  { title: "State", look: "state", cell: ({ state }) => <TaskStateWord state={state} /> },
+  {
+    title: "State",
+    look: "state",
+    cell: ({ state }) => <StateWord standing={{ kind: "task", state }} />,
+  },
   {
     title: "By",
     look: "by",
@@ -127,23 +133,10 @@ const columns: readonly Column<Task>[] = [
     cell: ({ failureReason }) => <Said text={failureReason} lengthMax={200} />,
   },
   { title: "Priority", look: "priority", cell: ({ priority }) => (priority === 0 ? "" : priority) },
-  { title: "Claimed", look: "deliveries", cell: (task) => deliveriesOf(task) },
+  { title: "Tried", look: "tries", cell: triesOf },
   {
     title: "Age",
     look: "age",
     cell: ({ createdAtMs }) => <Ago atMs={createdAtMs} form="for" />,
   },
 ];
-
-export function TaskStateWord({ state }: { readonly state: TaskState }): JSX.Element {
-  return (
-    <span class="activity" data-state={state}>
-      {state}
-    </span>
-  );
-}
-
-export function deliveriesOf({ deliveries, deliveriesMax }: Task): string {
-  if (deliveries === 0 && deliveriesMax === 0) return "";
-  return deliveriesMax > 0 ? `${deliveries} of ${deliveriesMax} ×` : `${deliveries} ×`;
-}
