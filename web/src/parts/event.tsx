@@ -2,15 +2,15 @@
 import type { JSX } from "preact";
 import type { Entry } from "../api.ts";
 import { nameOf } from "../names.ts";
-import { kindOf, type Part, sentenceOf } from "../words/sentence.ts";
-import { KindIcon } from "./icon.tsx";
+import { type Part, sentenceOf } from "../words/sentence.ts";
+import { EventIcon } from "./icon.tsx";
 import { Said } from "./said.tsx";
 import { Ago } from "./time.tsx";
 
 export function EventLine({ entry }: { readonly entry: Entry }): JSX.Element {
   return (
     <li class="event">
-      <KindIcon kind={kindOf(entry)} />
+      <EventIcon entry={entry} />
       <Sentence entry={entry} />
       <Ago atMs={entry.atMs} form="for" />
     </li>

@@ -1,13 +1,19 @@
 /** Small drawings, one stroke wide. */
 import type { JSX } from "preact";
-import type { Kind } from "../words/sentence.ts";
+import type { Entry } from "../api.ts";
+import { kindOf } from "../words/sentence.ts";
 
 const paths = {
   agent: "M8 7.5a2.6 2.6 0 1 0 0-5.2 2.6 2.6 0 0 0 0 5.2ZM3 13.5c.5-2.6 2.4-4 5-4s4.5 1.4 5 4",
   lease: "M6.2 6.8 12.5 13m-2-2 1.6-1.6M7.2 4.9a2.5 2.5 0 1 1-5 0 2.5 2.5 0 0 1 5 0Z",
   leader: "M4 14V2.5m0 .5h7.5L9.5 5.8l2 2.7H4",
   policy: "M8 2 3 4v3.6c0 3 2 5.2 5 6.4 3-1.2 5-3.4 5-6.4V4L8 2Z",
-  task: "M3 3h10v10H3zM5.5 8l1.8 1.8L10.7 6",
+  task: "M3 3h10v10H3zM5.5 6.5h5M5.5 9.5h3",
+  created: "M3 3h10v10H3zM8 5.5v5M5.5 8h5",
+  completed: "M3 3h10v10H3zM5.5 8l1.8 1.8L10.7 6",
+  failed: "M3 3h10v10H3zM8 5.3v3.2M8 10.6v.1",
+  dead: "M3 3h10v10H3zm3 3 4 4m0-4-4 4",
+  stuck: "M4 2.5h8M4 13.5h8M5 2.5c0 3.2 3 4 3 5.5s-3 2.3-3 5.5m6-11c0 3.2-3 4-3 5.5s3 2.3 3 5.5",
   plane: "M8 2v5.5M4.8 4.2a5 5 0 1 0 6.4 0",
   search: "m10.6 10.6 3 3M11.7 7a4.7 4.7 0 1 1-9.4 0 4.7 4.7 0 0 1 9.4 0Z",
   close: "m4 4 8 8m0-8-8 8",
@@ -31,12 +37,29 @@ export function Icon({ name }: { readonly name: IconName }): JSX.Element {
   );
 }
 
-export function KindIcon({ kind }: { readonly kind: Kind }): JSX.Element {
+/** What an event is about, by its colour; what became of a task, by the drawing. */
+export function EventIcon({ entry }: { readonly entry: Entry }): JSX.Element {
   return (
-    <span class="kind" data-kind={kind}>
-      <Icon name={kind} />
+    <span class="kind" data-kind={kindOf(entry)}>
+      <Icon name={iconOf(entry)} />
     </span>
   );
+}
+
+function iconOf(entry: Entry): IconName {
+  switch (entry.type) {
+    case "task.created":
+      return "created";
+    case "task.completed":
+      return "completed";
+    case "task.failed":
+      return "failed";
+    case "task.cancelled":
+    case "task.dead":
+      return "dead";
+    default:
+      return kindOf(entry);
+  }
 }
 
 /** The staff. */

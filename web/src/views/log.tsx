@@ -10,12 +10,12 @@ import { epoch, listen, overview } from "../live.ts";
 import { CopyButton } from "../parts/act.tsx";
 import { Sentence } from "../parts/event.tsx";
 import { Choices, Empty, SearchField } from "../parts/field.tsx";
-import { KindIcon } from "../parts/icon.tsx";
+import { EventIcon } from "../parts/icon.tsx";
 import { Panel } from "../parts/panel.tsx";
 import { Ago } from "../parts/time.tsx";
 import { Refresh } from "../refresh.ts";
 import { entryAddress, navigate, route, withQuery } from "../route.ts";
-import { kindOf } from "../words/sentence.ts";
+
 import { exactTime, number } from "../words/time.ts";
 
 const kinds = [
@@ -227,7 +227,7 @@ function Entries({
             <time dateTime={new Date(entry.atMs).toISOString()}>
               {exactTime(entry.atMs, now.peek())}
             </time>
-            <KindIcon kind={kindOf(entry)} />
+            <EventIcon entry={entry} />
             <Sentence entry={entry} />
             <code class="type">{entry.type}</code>
           </li>

@@ -65,8 +65,8 @@ const needs: Readonly<
   agent_waiting: { icon: "question", tone: "red", word: "waits for you" },
   agent_silent: { icon: "silent", tone: "amber", word: "silent" },
   agent_unreachable: { icon: "lost", tone: "amber", word: "unreachable" },
-  task_dead: { icon: "task", tone: "red", word: "given up" },
-  task_stuck: { icon: "task", tone: "amber", word: "stuck" },
+  task_dead: { icon: "dead", tone: "red", word: "given up" },
+  task_stuck: { icon: "stuck", tone: "amber", word: "stuck" },
   group_leaderless: { icon: "leader", tone: "amber", word: "no leader" },
 };
 
