@@ -6,6 +6,7 @@ import { after, before, suite, type TestContext, test } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { build } from "vite";
 import { type Answer, type Input, type OperationName, request } from "../../src/wire/api/index.ts";
+import { duration, timeLeft } from "../../web/src/words/time.ts";
 import { findBrowser, launchBrowser } from "./browser.ts";
 import { fillAgents } from "./fill.ts";
 import { Daemon, freePort, scratch } from "./processes.ts";
@@ -16,6 +17,13 @@ const mustRun = process.env["CI"] === "true";
 const skip = executable === undefined && !mustRun && "there is no Chromium on this machine";
 const patienceMs = 30_000;
 let browser: Browser;
+
+test("ages count what is over, times left what is to come, and neither goes backwards", () => {
+  const ages = [51_900, 71_000, 119_999, 120_000, 7_199_000, 7_200_000, 172_800_000];
+  assert.deepEqual(ages.map(duration), ["51 s", "71 s", "119 s", "2 min", "119 min", "2 h", "2 d"]);
+  const left = [0, 100, 119_001, 599_000, 7_141_000, 172_000_000];
+  assert.deepEqual(left.map(timeLeft), ["0 s", "1 s", "2 min", "10 min", "2 h", "2 d"]);
+});
 
 // Most of the time is spent waiting for what the page asks for once a second.
 suite("the dashboard", { skip, concurrency: 3 }, () => {

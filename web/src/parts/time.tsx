@@ -2,7 +2,7 @@
 import { useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { now } from "../clock.ts";
-import { clockTime, duration, exactTime } from "../words/time.ts";
+import { clockTime, duration, exactTime, timeLeft } from "../words/time.ts";
 
 /** "12 s ago", or as `form` has it; pointing at it tells the exact time. */
 export function Ago({
@@ -50,7 +50,7 @@ export function TimeLeft({
       <span class="bar" aria-hidden="true">
         <span class="fill" style={{ transform: `scaleX(${share.toFixed(3)})` }} />
       </span>
-      <span class="figure">{duration(leftMs)} left</span>
+      <span class="figure">{timeLeft(leftMs)} left</span>
     </span>
   );
 }

@@ -1,11 +1,23 @@
 /** Times and numbers as people read them. */
 
+/** How long something took or has lasted: as much as is over. */
 export function duration(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1_000));
-  if (seconds < 100) return `${seconds} s`;
-  if (seconds < 6_000) return `${Math.floor(seconds / 60)} min`;
-  if (seconds < 172_800) return `${Math.floor(seconds / 3_600)} h`;
-  return `${Math.floor(seconds / 86_400)} d`;
+  return inUnits(ms, Math.floor);
+}
+
+/** How long it is until then: never less than it will be. */
+export function timeLeft(ms: number): string {
+  return inUnits(ms, Math.ceil);
+}
+
+/** A unit begins at two of it: one of it would tell too little. */
+function inUnits(ms: number, round: (value: number) => number): string {
+  const seconds = Math.max(0, round(ms / 1_000));
+  if (seconds < 120) return `${seconds} s`;
+  const minutes = round(seconds / 60);
+  if (minutes < 120) return `${minutes} min`;
+  const hours = round(seconds / 3_600);
+  return hours < 48 ? `${hours} h` : `${round(seconds / 86_400)} d`;
 }
 
 const timeOfDay = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
