@@ -39,7 +39,12 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     const daemon = await start(t);
     const page = await visit(t, daemon.url);
     await shows(page, "main", /Nothing needs you\./);
-    await shows(page, "main", /No agents yet.*one-holder\/main\.py/s);
+    await shows(page, "main", /No agents yet.*first-steps\/main\.ts.*one-holder\/main\.py/s);
+    await shows(
+      page,
+      ".start",
+      new RegExp(`TIPSTAFF_URL=${daemon.url} .*GRPC_PORT=\\d+ python3`, "s"),
+    );
     await shows(page, ".totals", /0 agents alive/);
     for (const [path, words] of [
       ["/agents", /No agents yet/],

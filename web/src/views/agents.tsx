@@ -14,6 +14,7 @@ import { agentAddress, groupAddress, leaseAddress, navigate, route, withQuery } 
 import { type RowWindow, useRows } from "../rows.ts";
 import { count, number } from "../words/time.ts";
 import { AgentPanel } from "./agent-panel.tsx";
+import { firstSteps } from "./getting-started.tsx";
 
 const sorts: readonly (readonly [AgentSort, string])[] = [
   ["attention", "what needs you first"],
@@ -96,9 +97,8 @@ export function AgentsView(): JSX.Element {
               <p>No agent matches. Search looks for each word in names, tools and descriptions.</p>
             ) : (
               <p>
-                No agents yet. Point an AgentKeeper SDK at{" "}
-                <code>{overview.value?.grpcAddress ?? "the gRPC address"}</code>, or run{" "}
-                <code>python3 examples/one-holder/main.py</code>.
+                No agents yet. Run <code>{firstSteps(overview.value ?? {})}</code>, or point an
+                AgentKeeper SDK at <code>{overview.value?.grpcAddress ?? "the gRPC address"}</code>.
               </p>
             )
           }
@@ -225,7 +225,7 @@ function Holds({ holds }: { readonly holds: NonNullable<Agent["holds"]> }): JSX.
   );
 }
 
-function Tools({ tools }: { readonly tools: readonly string[] }): JSX.Element {
+export function Tools({ tools }: { readonly tools: readonly string[] }): JSX.Element {
   return (
     <span class="tool-list">
       {tools.slice(0, 6).map((tool) => (
