@@ -35,6 +35,15 @@ export function Since({ atMs }: { readonly atMs: number }): JSX.Element {
   );
 }
 
+/** "in 9 min". */
+export function Until({ atMs }: { readonly atMs: number }): JSX.Element {
+  return (
+    <time dateTime={new Date(atMs).toISOString()} title={exactTime(atMs, now.peek())}>
+      in {timeLeft(atMs - now.value)}
+    </time>
+  );
+}
+
 /** How much of a time is left, as a bar that shrinks and in words. */
 export function TimeLeft({
   expiresAtMs,

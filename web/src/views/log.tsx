@@ -15,7 +15,6 @@ import { Panel } from "../parts/panel.tsx";
 import { Ago } from "../parts/time.tsx";
 import { Refresh } from "../refresh.ts";
 import { entryAddress, navigate, route, withQuery } from "../route.ts";
-
 import { exactTime, number } from "../words/time.ts";
 
 const kinds = [

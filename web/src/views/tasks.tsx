@@ -1,17 +1,20 @@
 /** Work that waits, is worked on, or has ended. */
 import type { JSX } from "preact";
-import { call, type Task, type TaskSort, type TaskState } from "../api.ts";
-import { ofTypes } from "../ask.ts";
+import { type Answer, call, type Task, type TaskSort, type TaskState } from "../api.ts";
+import { ofTypes, useAnswer } from "../ask.ts";
+import { limits } from "../limits.ts";
 import { overview } from "../live.ts";
+import { shortId } from "../names.ts";
 import { Choices, SearchField, Select } from "../parts/field.tsx";
 import { AgentLink, Said } from "../parts/said.tsx";
-import { Dot, StateWord } from "../parts/standing.tsx";
+import { Dot, type Standing, StateWord } from "../parts/standing.tsx";
 import { type Column, RowTable } from "../parts/table.tsx";
-import { Ago } from "../parts/time.tsx";
+import { Ago, Until } from "../parts/time.tsx";
 import { navigate, route, taskAddress, withQuery } from "../route.ts";
-import { useRows } from "../rows.ts";
+import { type RowWindow, useRows } from "../rows.ts";
 import { number } from "../words/time.ts";
 import { triesOf } from "../words/tries.ts";
+import { Tools } from "./agents.tsx";
 import { TaskPanel } from "./task-panel.tsx";
 
 const sorts: readonly (readonly [TaskSort, string])[] = [
@@ -44,6 +47,8 @@ export function TasksView(): JSX.Element {
     freshness: { concerns: ofTypes("task.", "agent.died") },
   });
   rows.revision.value;
+  const { value: attention } = useAnswer("getAttention", {}, { everyMs: limits.pollEveryMs });
+  const lacking = lackingTools(rows, attention);
   const counts = overview.value?.counts.tasks;
   const change = (changes: Readonly<Record<string, string>>): void =>
     navigate(withQuery(changes), { isReplacing: true });
@@ -82,7 +87,7 @@ export function TasksView(): JSX.Element {
           label="Tasks"
           look="tasks"
           rows={rows}
-          columns={columns}
+          columns={columnsFor(lacking)}
           keyOf={({ id }) => id}
           isOpen={({ id }) => id === openId}
           isOver={({ state }) => state === "completed" || state === "cancelled"}
@@ -103,40 +108,100 @@ export function TasksView(): JSX.Element {
   );
 }
 
-const columns: readonly Column<Task>[] = [
-  {
-    title: "Task",
-    look: "task",
-    cell: (task) => (
-      <>
-        <Dot standing={{ kind: "task", state: task.state }} />
-        <a class="name" href={withQuery({}, taskAddress(task.id))} data-row>
-          <Said text={task.type || task.id} lengthMax={120} />
-        </a>
-      </>
-    ),
-  },
-  {
-    title: "State",
-    look: "state",
-    cell: ({ state }) => <StateWord standing={{ kind: "task", state }} />,
-  },
-  {
-    title: "By",
-    look: "by",
-    cell: ({ claimant, claimantName }) =>
-      claimant === undefined ? null : <AgentLink id={claimant} name={claimantName} />,
-  },
-  {
-    title: "Last failure",
-    look: "failure",
-    cell: ({ failureReason }) => <Said text={failureReason} lengthMax={200} />,
-  },
-  { title: "Priority", look: "priority", cell: ({ priority }) => (priority === 0 ? "" : priority) },
-  { title: "Tried", look: "tries", cell: triesOf },
-  {
-    title: "Age",
-    look: "age",
-    cell: ({ createdAtMs }) => <Ago atMs={createdAtMs} form="for" />,
-  },
-];
+/** Sets of tools that no agent has. Attention names the first task of a queue; the others wait as it does. */
+function lackingTools(
+  rows: RowWindow<Task>,
+  attention: Answer<"getAttention"> | undefined,
+): ReadonlySet<string> {
+  const stuck = attention?.items.filter(({ kind }) => kind === "task_stuck") ?? [];
+  const ids = new Set(stuck.map(({ id }) => id));
+  const lacking = new Set<string>();
+  for (let index = 0; index < limits.pageRows; index += 1) {
+    const task = rows.row(index);
+    if (task && ids.has(task.id)) lacking.add(toolsOf(task));
+  }
+  return lacking;
+}
+
+function toolsOf({ requiredTools }: Task): string {
+  return requiredTools.toSorted().join(", ");
+}
+
+function columnsFor(lacking: ReadonlySet<string>): readonly Column<Task>[] {
+  return [
+    {
+      title: "Task",
+      look: "task",
+      cell: (task) => (
+        <>
+          <Dot standing={standingIn(lacking, task)} />
+          <a class="name" href={withQuery({}, taskAddress(task.id))} data-row>
+            <Said text={task.type || task.id} lengthMax={120} />
+          </a>{" "}
+          {task.type !== "" && (
+            <code class="soft" title={task.id}>
+              {shortId(task.id)}
+            </code>
+          )}
+        </>
+      ),
+    },
+    {
+      title: "State",
+      look: "state",
+      cell: (task) => <TaskStanding task={task} standing={standingIn(lacking, task)} />,
+    },
+    { title: "Needs", look: "tools", cell: ({ requiredTools }) => <Tools tools={requiredTools} /> },
+    {
+      title: "By",
+      look: "by",
+      cell: ({ claimant, claimantName }) =>
+        claimant === undefined ? null : <AgentLink id={claimant} name={claimantName} />,
+    },
+    {
+      title: "Last failure",
+      look: "failure",
+      cell: ({ failureReason }) => <Said text={failureReason} lengthMax={200} />,
+    },
+    {
+      title: "Priority",
+      look: "priority",
+      cell: ({ priority }) => (priority === 0 ? "" : priority),
+    },
+    { title: "Tried", look: "tries", cell: triesOf },
+    {
+      title: "Age",
+      look: "age",
+      cell: ({ createdAtMs }) => <Ago atMs={createdAtMs} form="for" />,
+    },
+  ];
+}
+
+function standingIn(lacking: ReadonlySet<string>, task: Task): Standing {
+  const isStuck = task.state === "pending" && lacking.has(toolsOf(task));
+  return { kind: "task", state: isStuck ? "stuck" : task.state };
+}
+
+function TaskStanding({
+  task,
+  standing,
+}: {
+  readonly task: Task;
+  readonly standing: Standing;
+}): JSX.Element {
+  return (
+    <StateWord standing={standing}>
+      {task.state}
+      {standing.state === "stuck" && (
+        <>
+          , nobody has <Said text={toolsOf(task)} />
+        </>
+      )}
+      {task.state === "delayed" && task.readyAtMs !== undefined && (
+        <>
+          , <Until atMs={task.readyAtMs} />
+        </>
+      )}
+    </StateWord>
+  );
+}
