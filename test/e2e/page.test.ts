@@ -78,6 +78,9 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
       /Needs you 1.*waits for you.*scraper-1.*delete 3 files\?.*\d+ s since/s,
     );
     await shows(agents, "tbody tr", /waiting delete 3 files\?/);
+    for (const dot of [page.locator(".at-work .dot"), agents.locator("tbody .dot")]) {
+      await until(async () => (await dot.getAttribute("data-tone")) === "red");
+    }
     await agents.waitForFunction("document.title === '(1) Tipstaff'");
 
     await daemon.call("heartbeat", { agentId: id, activity: { state: "reading", note: "page 7" } });
@@ -88,6 +91,36 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     await shows(page, ".happening li", /scraper-1 died/);
     await shows(page, ".totals", /0 agents alive/);
     await shows(agents, "tbody tr", /scraper-1.*dead/s);
+  });
+
+  test("what needs a person is all shown, or a button says how much more there is", async (t) => {
+    const daemon = await start(t);
+    const page = await visit(t, daemon.url);
+    await page.setViewportSize({ width: 390, height: 700 });
+    const wait = async (name: string): Promise<void> => {
+      const agentId = await daemon.register(name);
+      await daemon.call("heartbeat", { agentId, activity: { state: "waiting", note: "go on?" } });
+    };
+    for (let index = 1; index <= 6; index += 1) await wait(`agent-${index}`);
+    await shows(page, ".needs h2", /6/);
+    assert.equal(await page.locator(".need").count(), 6);
+    assert.equal(await page.locator(".needs-more").count(), 0);
+    await wait("agent-7");
+    await shows(page, ".needs-more", /^2 more$/);
+    assert.equal(await page.locator(".need").count(), 5);
+    await page.locator(".needs-more").click();
+    assert.equal(await page.locator(".need").count(), 7);
+    const hidden = await page
+      .locator(".needs ul")
+      .evaluate((list) => list.scrollHeight - list.clientHeight);
+    assert.equal(hidden, 0, "the rows scroll with the page alone");
+  });
+
+  test("a row of the tasks says what it needs and when it is ready", async (t) => {
+    const daemon = await start(t);
+    await daemon.call("createTask", { type: "ocr", requiredTools: ["scanner"], delayMs: 600_000 });
+    const page = await visit(t, `${daemon.url}/tasks`);
+    await shows(page, "tbody tr", /ocr\s*[\w-]{8}.*delayed, in (10|9) min.*scanner/s);
   });
 
   test("the first view says who holds what, since when and for how long", async (t) => {
@@ -122,6 +155,8 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     const page = await visit(t, `${daemon.url}/agents/${id}`);
     await shows(page, ".panel", /read only; tipstaff dashboard prints a link that lets you act/);
     assert.equal(await page.locator(".actions button").count(), 0);
+    const mark = page.locator("header").getByText("read only");
+    assert.match((await mark.getAttribute("title")) ?? "", /tipstaff dashboard prints a link/);
     await page.goto(`${daemon.url}/coordination?lease=invoice-42`);
     await shows(page, ".panel", /read only/);
     await page.goto(`${daemon.url}/coordination/policies`);
@@ -138,6 +173,7 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     const daemon = await start(t);
     const page = await visit(t, daemon.link);
     assert.equal(page.url(), `${daemon.url}/`, "the key is gone from the address");
+    assert.equal(await page.locator("header").getByText("read only").count(), 0);
     const one = await daemon.register("one");
     const two = await daemon.register("two");
     await daemon.call("acquireLease", { taskId: "invoice-42", agentId: one });
@@ -156,7 +192,11 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     await shows(page, ".panel", /2\s*two.*1\s*one\s*for \d+ s/s);
 
     await page.goto(`${daemon.url}/tasks/${dead.id}`);
-    await shows(page, ".panel", /dead.*too dark/s);
+    await shows(page, ".panel", /dead.*too dark.*tried\s*1 of 1/s);
+    await shows(page, "tbody tr", /ocr.*dead.*too dark\s*1 of 1/s);
+    for (const place of [".panel", "tbody"]) {
+      assert.equal(await page.locator(`${place} .dot`).first().getAttribute("data-tone"), "red");
+    }
     await act(page, "Requeue ocr", /goes back to the queue/);
     await act(page, "Cancel ocr", /no agent will get it/);
     await shows(page, ".panel", /cancelled/);

@@ -7,7 +7,7 @@ import { limits } from "./limits.ts";
 import { connection, lastEventAtMs, overview } from "./live.ts";
 import { notice } from "./notices.ts";
 import { openPalette, Palette } from "./palette.tsx";
-import { Confirmation } from "./parts/act.tsx";
+import { Confirmation, ReadOnlyMark } from "./parts/act.tsx";
 import { Icon, Mark } from "./parts/icon.tsx";
 import { Ago } from "./parts/time.tsx";
 import { route, type ViewName, views } from "./route.ts";
@@ -81,6 +81,7 @@ function Header(): JSX.Element {
       <button type="button" class="jump" onClick={openPalette}>
         <Icon name="search" /> <span>Jump to…</span> <kbd>ctrl k</kbd>
       </button>
+      <ReadOnlyMark />
       <ConnectionState />
       <button
         type="button"

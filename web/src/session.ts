@@ -6,7 +6,8 @@ import { signal } from "@preact/signals";
 import { call, keepPageKey, reasonOf } from "./api.ts";
 import { notify } from "./notices.ts";
 
-export const mayWrite = signal(false);
+/** Undefined until the daemon was asked. */
+export const mayWrite = signal<boolean | undefined>(undefined);
 
 export async function openSession(): Promise<void> {
   const key = new URLSearchParams(location.hash.slice(1)).get("key");

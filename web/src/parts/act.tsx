@@ -37,9 +37,19 @@ export function ActionButton({ action }: { readonly action: Action }): JSX.Eleme
   );
 }
 
+/** Where it is always seen. */
+export function ReadOnlyMark(): JSX.Element | null {
+  if (mayWrite.value !== false) return null;
+  return (
+    <span class="chip read-only-mark" title="tipstaff dashboard prints a link that lets you act">
+      read only
+    </span>
+  );
+}
+
 /** Instead of actions, for who may not act. */
 export function ReadOnlyHint(): JSX.Element | null {
-  if (mayWrite.value) return null;
+  if (mayWrite.value !== false) return null;
   return (
     <p class="read-only soft">
       read only; <code>tipstaff dashboard</code> prints a link that lets you act
