@@ -1,7 +1,7 @@
 /** Columns that fit. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Column, printColumns, squeeze } from "./columns.ts";
+import { type Column, printColumns, printFacts, squeeze } from "./columns.ts";
 
 type Row = { readonly name: string; readonly does: string };
 const columns: readonly Column<Row>[] = [
@@ -71,4 +71,9 @@ test("whatever the width, the line is no longer", () => {
     const length = placed.reduce((sum, { width }) => sum + width + 2, -2);
     assert(placed.length > 0 && length <= room, `${length} of ${room}`);
   }
+});
+
+test("names of facts are as safe to print as what stands behind them", () => {
+  const printed = printFacts([["\u001b]0;pwn\u0007\u202ename\n", "\u001b[2Jvalue"]]);
+  assert.doesNotMatch(printed.slice(0, -1), /[\u0000-\u001f\u0080-\u009f\u202a-\u202e]/);
 });

@@ -78,9 +78,10 @@ export function squeeze<Placed extends Measured>(
 
 /** Names and what stands behind them, one a line. */
 export function printFacts(facts: readonly (readonly [string, Cell])[]): string {
-  const width = Math.max(0, ...facts.map(([name]) => widthOf(name))) + 3;
+  const named = facts.map(([name, value]) => [printable(name), value] as const);
+  const width = Math.max(0, ...named.map(([name]) => widthOf(name))) + 3;
   const room = screen().columns;
-  const lines = facts.map(([name, value]) => {
+  const lines = named.map(([name, value]) => {
     const { text, tone } = toCell(value);
     const shown = room === undefined ? text : fit(text, Math.max(1, room - width - 2));
     return `  ${paint("dim", pad(name, width))}${paint(tone, shown)}`;

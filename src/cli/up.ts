@@ -243,7 +243,7 @@ function banner(
       : "only this machine can connect";
   const httpPlace = daemon.http.find((place) => "host" in place);
   const dashboard = httpPlace
-    ? `http://${forPeople(httpPlace)}${daemon.makeLink()}`
+    ? `http://${forPeople(httpPlace)}${process.stdout.isTTY ? daemon.makeLink() : ""}`
     : "off; --http <address> turns it on";
   return [
     `tipstaff ${version} · node ${process.versions.node} · ${data}${age}`,

@@ -3,8 +3,8 @@ export const limits = {
   memoryEntriesMax: 100_000,
   /** It forgets more where bodies are large: one may have megabytes, and all of it is in the heap. */
   memoryBytesMax: 268_435_456,
-  /** One read gives no more than this, but for its last entry. */
-  readBytesMax: 16_777_216,
+  /** One read gives no more than this, but for its last entry. Hundreds may read at the same time. */
+  readBytesMax: 262_144,
   /** Writing a snapshot yields to other work at least this often. */
   sliceMs: 10,
   snapshotsKept: 2,

@@ -110,7 +110,8 @@ function vectorsIn(body: unknown, count: number): readonly Float32Array[] {
   for (const [place, item] of data.entries()) {
     const index = fieldOf(item, "index") ?? place;
     const vector = vectorOf(fieldOf(item, "embedding"));
-    if (typeof index !== "number" || index in vectors || !(index >= 0 && index < count)) {
+    const isPlace = typeof index === "number" && Number.isInteger(index);
+    if (!isPlace || index in vectors || !(index >= 0 && index < count)) {
       throw new EmbeddingsError("the answer does not say which vector is whose");
     }
     vectors[index] = vector;

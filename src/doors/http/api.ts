@@ -49,7 +49,7 @@ function answerer<Name extends OperationName>(
     const startedMs = performance.now();
     const mayWrite = isTrusted(context, credentials);
     if (!mayWrite && !isOpen(name)) return refuse(context, tokenRequired);
-    const input = await decode(context);
+    const input = await decode(context, { mayWrite });
     if (input.refusal) return refuse(context, input.refusal);
     const key = decodeKey(hasKey ? context.req.header("Idempotency-Key") : undefined);
     if (key.refusal) return refuse(context, key.refusal);
@@ -75,18 +75,18 @@ function isWaiting(input: object): boolean {
 /** Path, query and body in one, as the operation's input. */
 function inputDecoder<Name extends OperationName>(
   name: Name,
-): (context: Context<Env>) => Promise<Decoded<Input<Name>>> {
+): (context: Context<Env>, who: { readonly mayWrite: boolean }) => Promise<Decoded<Input<Name>>> {
   const { path } = routes[name];
   const { properties = {} } = inputSchemaOf(name);
   const inPath = fieldsInPath(path);
   const inQuery = Object.fromEntries(
     Object.entries(properties).filter(([field]) => !inPath.includes(field)),
   );
-  return async (context) => {
+  return async (context, who) => {
     const { url } = context.req;
     const placed = decodePath(url, basePath + path);
     if (placed.refusal) return placed;
-    const given = hasBody(name) ? await readBody(context) : decodeQuery(url, inQuery);
+    const given = hasBody(name) ? await readBody(context, who) : decodeQuery(url, inQuery);
     if (given.refusal) return given;
     const clash = inPath.find((field) => Object.hasOwn(given.value, field));
     if (clash !== undefined) return invalid(`${clash}: is in the path already`);

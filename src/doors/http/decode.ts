@@ -11,16 +11,17 @@ export type Decoded<Value> =
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const tooLong = `a body may have ${limits.bodyBytesMax} bytes`;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** The fields of a JSON body; none at all if there is no body. */
-export async function readBody(context: Context<Env>): Promise<Decoded<Fields>> {
+/** The fields of a JSON body; none at all if there is no body. Whoever is not trusted has little to say. */
+export async function readBody(
+  context: Context<Env>,
+  { mayWrite }: { readonly mayWrite: boolean },
+): Promise<Decoded<Fields>> {
   const { req } = context;
-  if (Number(req.header("Content-Length") ?? 0) > limits.bodyBytesMax) {
-    return refused("body_too_long", tooLong);
-  }
-  const bytes = await readBytes(req.raw.body);
+  const bytesMax = mayWrite ? limits.bodyBytesMax : limits.strangersBodyBytesMax;
+  if (Number(req.header("Content-Length") ?? 0) > bytesMax) return tooLong(bytesMax);
+  const bytes = await readBytes(req.raw.body, bytesMax);
   if (bytes.refusal) return bytes;
   if (bytes.value.length === 0) return { value: {} };
   // A page from elsewhere may send other types without asking first.
@@ -34,7 +35,10 @@ export async function readBody(context: Context<Env>): Promise<Decoded<Fields>> 
 }
 
 /** What is left unread is not ours to throw away: whoever sends it is told before it is cut off. */
-async function readBytes(body: ReadableStream<Uint8Array> | null): Promise<Decoded<Buffer>> {
+async function readBytes(
+  body: ReadableStream<Uint8Array> | null,
+  bytesMax: number,
+): Promise<Decoded<Buffer>> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   const reader = body?.getReader();
@@ -43,7 +47,7 @@ async function readBytes(body: ReadableStream<Uint8Array> | null): Promise<Decod
       const read = await reader?.read();
       if (!read || read.done) return { value: Buffer.concat(chunks) };
       length += read.value.length;
-      if (length > limits.bodyBytesMax) return refused("body_too_long", tooLong);
+      if (length > bytesMax) return tooLong(bytesMax);
       chunks.push(read.value);
     }
   } catch {
@@ -53,8 +57,30 @@ async function readBytes(body: ReadableStream<Uint8Array> | null): Promise<Decod
   }
 }
 
+function tooLong(bytesMax: number): { readonly refusal: ApiRefusal } {
+  return refused("body_too_long", `a body may have ${bytesMax} bytes`);
+}
+
+/** Whether brackets stand in each other deeper than any field of ours. Parsing a million of them takes seconds. */
+function isDeep(bytes: Uint8Array): boolean {
+  let depth = 0;
+  let isText = false;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (isText) {
+      if (byte === 0x5c) at += 1;
+      else if (byte === 0x22) isText = false;
+    } else if (byte === 0x22) isText = true;
+    else if (byte === 0x5b || byte === 0x7b) depth += 1;
+    else if (byte === 0x5d || byte === 0x7d) depth -= 1;
+    if (depth > limits.bodyDepthMax) return true;
+  }
+  return false;
+}
+
 function parseFields(bytes: Uint8Array): Decoded<Fields> {
   const noObject = "the body must be one JSON object in UTF-8";
+  if (isDeep(bytes)) return invalid(`the body is nested deeper than ${limits.bodyDepthMax}`);
   let hasProto = false;
   try {
     const text = utf8.decode(bytes);

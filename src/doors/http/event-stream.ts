@@ -87,13 +87,15 @@ export class EventStream {
   }
 
   async #refill(): Promise<void> {
+    // What was sent is let go: a reader that takes nothing more would hold on to it.
+    this.#entries = [];
+    this.#sent = 0;
     this.#isWaiting = true;
     const { entries, end } = await this.#watch.next();
     this.#isWaiting = false;
     if (this.#isOver) return;
     if (entries) {
       this.#entries = entries;
-      this.#sent = 0;
       return;
     }
     switch (end.code) {

@@ -5,6 +5,10 @@ export const limits = {
   urlLengthMax: 32_768,
   /** The input or output of a task as base64, and some room. */
   bodyBytesMax: 3_000_000,
+  /** Of a caller without the token: the key of a link. */
+  strangersBodyBytesMax: 4_096,
+  /** A card has capabilities, which have fields: three. */
+  bodyDepthMax: 32,
   /** The input and the output of a task, as over gRPC. */
   taskBytesMax: 2_000_000,
   /** A card as a whole, and all tools that a task requires: as over gRPC. */
@@ -47,6 +51,7 @@ export const limits = {
   /** What is looked at for one page of the log, and how much of it at a time. */
   entriesScannedMax: 20_000,
   entriesScannedBytesMax: 67_108_864,
+  entriesReadFirst: 10,
   entriesReadMax: 200,
   entriesReadBytes: 1_048_576,
 

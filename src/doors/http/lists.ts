@@ -267,7 +267,7 @@ async function readEntries(
   const newest = Math.min(input.before ?? sequence + 1, sequence + 1);
   const stopAt = Math.max(oldestSequence, newest - limits.entriesScannedMax);
   let before = newest;
-  let step: number = limits.entriesReadMax;
+  let step: number = limits.entriesReadFirst;
   let bytesRead = 0;
   let bytesShown = 0;
   let isFull = false;
@@ -276,7 +276,8 @@ async function readEntries(
     const piece = await readPiece(plane, { from, before, turn }, encode);
     bytesRead += piece.bytes;
     // Where entries are long, fewer are read than might be shown.
-    step = piece.bytes > limits.entriesReadBytes ? Math.ceil(step / 4) : limits.entriesReadMax;
+    const isLong = piece.bytes > limits.entriesReadBytes;
+    step = isLong ? Math.ceil(step / 4) : Math.min(step * 4, limits.entriesReadMax);
     before = from;
     for (const { row, text } of piece.rows.toReversed()) {
       bytesShown += text.length;
