@@ -36,8 +36,9 @@ test("all that is wrong is told at once, with file, place and field", async () =
   await using directory = await temporaryDirectory();
   const put = (name: string, content: string): void =>
     writeFileSync(join(directory.path, name), content);
+  const { effect: _, ...unsaid } = p2;
   put("a.json", "{");
-  put("b.json", JSON.stringify([p1, { ...p2, effect: "maybe" }, 7]));
+  put("b.json", JSON.stringify([p1, { ...p2, effect: "maybe" }, 7, unsaid]));
   put(
     "c.json",
     JSON.stringify({ id: "", subject: 5, action: "x", resource: "y", effect: "allow" }),
@@ -51,11 +52,12 @@ test("all that is wrong is told at once, with file, place and field", async () =
       assert(error instanceof Failure);
       const told = error.advice.map((line) => line.replace(`${directory.path}/`, ""));
       assert.match(told[0] ?? "", /^f\.yaml: only \.json is read/);
-      assert.match(told[1] ?? "", /absent: cannot be read$/);
+      assert.match(told[1] ?? "", /^there is no absent$/);
       assert.match(told[2] ?? "", /^a\.json: is no JSON: /);
       assert.deepEqual(told.slice(3), [
         "b.json[1]: effect is allow or deny",
         "b.json[2]: is no policy, which has id, subject, action, resource and effect",
+        "b.json[3]: effect is missing: allow or deny",
         "c.json: id is no text",
         "c.json: subject is no text",
         "d.json: there is no field effct",

@@ -87,8 +87,9 @@ function filesIn(path: string, problems: string[]): readonly string[] {
     const files = names.filter((name) => name.endsWith(".json")).map((name) => join(path, name));
     if (files.length === 0 && yaml.length === 0) problems.push(`${path}: has no .json file`);
     return files;
-  } catch {
-    problems.push(`${path}: cannot be read`);
+  } catch (cause) {
+    const isAbsent = cause instanceof Error && "code" in cause && cause.code === "ENOENT";
+    problems.push(isAbsent ? `there is no ${path}` : `${path}: cannot be read`);
     return [];
   }
 }
@@ -129,7 +130,10 @@ function readPolicy(
   const [id = "", subject = "", action = "", resource = ""] = fields.map(textOf);
   const { effect } = item;
   const isEffect = effect === "allow" || effect === "deny";
-  if (!isEffect) problems.push(`${where}: effect is allow or deny`);
+  if (!isEffect) {
+    const missing = effect === undefined ? "missing: " : "";
+    problems.push(`${where}: effect is ${missing}allow or deny`);
+  }
   for (const field of Object.keys(item)) {
     if (field !== "effect" && !fields.some((known) => known === field)) {
       problems.push(`${where}: there is no field ${field}`);

@@ -424,8 +424,8 @@ export const commands: readonly CommandRow[] = [
     name: "policies apply",
     summary: "make policies as they stand in files",
     examples: [
-      "tipstaff policies apply -f policies/ --dry-run",
-      "tipstaff policies apply -f policies/ --prune --yes",
+      "tipstaff policies apply -f examples/policies --dry-run",
+      "tipstaff policies apply -f examples/policies --prune --yes",
     ],
     flags: [
       {
@@ -433,7 +433,7 @@ export const commands: readonly CommandRow[] = [
         short: "f",
         value: "path",
         isRepeated: true,
-        help: "a .json file, or a directory of them: each holds one policy or a list",
+        help: "a .json file, or a directory of them: each holds one policy or a list; a policy has id, subject, action, resource and effect, which must be given: allow or deny",
       },
       { name: "dry-run", help: "only show what would change" },
       { name: "prune", help: "delete policies that stand in no file" },
