@@ -20,6 +20,8 @@ import { readToken, tokenPath } from "./token.ts";
 export type CallOptions = {
   /** Asked again with the same, the answer is about the same thing. */
   readonly idempotencyKey?: string | undefined;
+  /** How long to wait for a word. */
+  readonly answerMs?: number | undefined;
 };
 
 /** One operation of the API. Rejects with a `Failure`. */
@@ -27,7 +29,7 @@ export async function call<Name extends OperationName>(
   values: Values,
   name: Name,
   input: Input<Name>,
-  { idempotencyKey }: CallOptions = {},
+  { idempotencyKey, answerMs = limits.answerMs }: CallOptions = {},
 ): Promise<Answer<Name>> {
   const { method, path, body } = request(name, input);
   const isWriting = method !== "GET";
@@ -35,6 +37,7 @@ export async function call<Name extends OperationName>(
   const response = await send(values, {
     method,
     path,
+    timeout: answerMs,
     headers: {
       accept: "application/json",
       ...(sent === undefined
@@ -102,11 +105,10 @@ function exchange({ sent, ...options }: Sent): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     // One question a process: no connection is kept for another. And no name for TLS, which Node would look
     // for with a pattern that takes 2 ms to compile.
-    const once = { agent: false, timeout: limits.answerMs, servername: "" };
+    const { timeout = limits.answerMs } = options;
+    const once = { agent: false, timeout, servername: "" };
     const asking = sendRequest({ ...once, ...options }, resolve);
-    asking.on("timeout", () =>
-      asking.destroy(new Error(`no answer in ${limits.answerMs / 1_000} s`)),
-    );
+    asking.on("timeout", () => asking.destroy(new Error(`no answer in ${timeout / 1_000} s`)));
     asking.on("error", reject);
     asking.end(sent);
   });

@@ -89,6 +89,25 @@ describe("the executables", { concurrency: 3 }, () => {
     assert(performance.now() - startedMs < 8_000);
   });
 
+  test("a port that another Tipstaff has is told with its process", async () => {
+    const data = join(directory, "first");
+    const http = `127.0.0.1:${await freePort()}`;
+    await using daemon = await start(
+      agentkeeper,
+      ...["--addr=127.0.0.1:0", `--metrics-addr=${http}`, `--data-dir=${data}`],
+    );
+    const grpc = `127.0.0.1:${daemon.port}`;
+    for (const [words, taken] of [
+      [[`--grpc=${grpc}`, `--http=${http}`], grpc],
+      [["--grpc=127.0.0.1:0", `--http=${http}`], http],
+    ] as const) {
+      const { code, stderr } = await run(tipstaff, "up", "--memory", ...words);
+      assert.equal(code, 1);
+      const { pid } = daemon.process;
+      assert(stderr.includes(`${taken} is in use by another Tipstaff, process ${pid}; `), stderr);
+    }
+  });
+
   test("[AK-3.3-3] an HTTP address that was asked for and is in use ends it with 1", async () => {
     await using busy = await openPort();
     const address = `127.0.0.1:${busy.port}`;

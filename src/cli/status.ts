@@ -1,7 +1,7 @@
 /** `tipstaff status`: is it running, since when, what is in it. */
 import type { Overview } from "../wire/api/index.ts";
 import { type Cell, printFacts } from "./columns.ts";
-import { call } from "./daemon.ts";
+import { type CallOptions, call } from "./daemon.ts";
 import { Failure } from "./failure.ts";
 import { rankings } from "./find.ts";
 import { printOne } from "./lists.ts";
@@ -16,8 +16,8 @@ export async function status(values: Values): Promise<number> {
 }
 
 /** Another program may listen where we ask. What says our version is one of ours. */
-export async function askOverview(values: Values): Promise<Overview> {
-  const overview: Partial<Overview> | null = await call(values, "getOverview", {});
+export async function askOverview(values: Values, options: CallOptions = {}): Promise<Overview> {
+  const overview: Partial<Overview> | null = await call(values, "getOverview", {}, options);
   if (typeof overview?.version !== "string" || typeof overview.counts !== "object") {
     throw new Failure("not_ours", "no daemon answers: what does is another program", [
       "say where the daemon is with --data-dir or --http",

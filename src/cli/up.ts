@@ -8,8 +8,10 @@ import { defaults } from "./defaults.ts";
 import { exits } from "./exits.ts";
 import { Failure } from "./failure.ts";
 import { parseKeep } from "./keep.ts";
+import { limits } from "./limits.ts";
 import { makeLogger } from "./logger.ts";
 import { dataDirectoryFrom, printPath } from "./paths.ts";
+import { askOverview } from "./status.ts";
 import type { Values } from "./table.ts";
 import { print } from "./terminal.ts";
 import { ensureToken, tokenPath } from "./token.ts";
@@ -142,7 +144,7 @@ async function run(wishes: Wishes): Promise<number> {
     isServing = true;
   } catch (error) {
     if (!(error instanceof LogError || error instanceof ListenError)) throw error;
-    logger.fatal(`${error.message}${nextStep(error, wishes)}`);
+    logger.fatal(`${await whatHappened(error, wishes)}${nextStep(error, wishes)}`);
     return exits.no;
   }
   const isNarrowed = grpc.isNarrowed || http.isNarrowed;
@@ -159,6 +161,30 @@ async function run(wishes: Wishes): Promise<number> {
   logger.info(`${signal}: stopping`);
   await daemon[Symbol.asyncDispose]();
   return exits.ok;
+}
+
+async function whatHappened(error: LogError | ListenError, wishes: Wishes): Promise<string> {
+  const pid = error.code === "address_in_use" ? await pidOfTipstaffAt(error.cause, wishes) : 0;
+  return pid
+    ? error.message.replace("another program", `another Tipstaff, process ${pid}`)
+    : error.message;
+}
+
+/** Who has the port, if it is one of ours and says so where we would have served HTTP. */
+async function pidOfTipstaffAt(
+  cause: unknown,
+  { http, httpDefault }: Wishes,
+): Promise<number | undefined> {
+  const port = cause instanceof Error && "port" in cause ? cause.port : undefined;
+  try {
+    const where = { http: http || httpDefault };
+    const { pid, ...other } = await askOverview(where, { answerMs: limits.portMs });
+    const isIts = [other.grpcAddress, other.httpAddress].some((text) => text?.endsWith(`:${port}`));
+    return isIts ? pid : undefined;
+  } catch (error) {
+    if (error instanceof Failure) return undefined;
+    throw error;
+  }
 }
 
 /** What to do about it, on the same line. */
