@@ -1,5 +1,5 @@
 /** `tipstaff status`: is it running, since when, what is in it. */
-import type { Overview } from "../wire/api/index.ts";
+import type { Answer, Overview } from "../wire/api/index.ts";
 import { type Cell, printFacts } from "./columns.ts";
 import { type CallOptions, call } from "./daemon.ts";
 import { Failure } from "./failure.ts";
@@ -12,7 +12,23 @@ import { ago, bytesOf, countOf, forHowLong, grouped } from "./times.ts";
 import { tokenPath } from "./token.ts";
 
 export async function status(values: Values): Promise<number> {
-  return printOne(values, await askOverview(values), (overview) => describe(overview, values));
+  // Both at once: one after the other, the second would double the wait.
+  const [overview, attention] = await Promise.all([
+    askOverview(values),
+    values["json"] ? 0 : countAttention(values),
+  ]);
+  return printOne(values, overview, (shown) => describe(shown, { values, attention }));
+}
+
+/** None, if it cannot be told: whether the daemon answers at all is said by the overview. */
+async function countAttention(values: Values): Promise<number> {
+  try {
+    const { total }: Partial<Answer<"getAttention">> = await call(values, "getAttention", {});
+    return total ?? 0;
+  } catch (error) {
+    if (error instanceof Failure) return 0;
+    throw error;
+  }
 }
 
 /** Another program may listen where we ask. What says our version is one of ours. */
@@ -26,12 +42,17 @@ export async function askOverview(values: Values, options: CallOptions = {}): Pr
   return overview as Overview;
 }
 
-function describe(overview: Overview, values: Values): string {
+function describe(
+  overview: Overview,
+  { values, attention }: { readonly values: Values; readonly attention: number },
+): string {
   const { counts, dataDirectory, retained, nowMs, find } = overview;
   const { agents, tasks } = counts;
   const some = (count: number, name: string): readonly string[] =>
     count === 0 ? [] : [`${grouped(count)} ${name}`];
+  const needed: Cell = { text: countOf(attention, "thing"), tone: "warn" };
   const facts: readonly (readonly [string, Cell])[] = [
+    ...(attention === 0 ? [] : [["needs you", needed] as const]),
     ["dashboard", overview.httpAddress ? `http://${forPeople(overview.httpAddress)}` : "off"],
     ["gRPC", overview.grpcAddress ? forPeople(overview.grpcAddress) : "off"],
     [

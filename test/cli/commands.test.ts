@@ -213,6 +213,16 @@ describe("lists and things", { concurrency: 2 }, () => {
     }
   });
 
+  test("status says how much needs a person, if anything does", async () => {
+    const { total } = await world.ask("getAttention", {});
+    assert(total > 0);
+    const { stdout } = await world.run("status");
+    assert.match(stdout, new RegExp(`^ *needs you +${total} things?$`, "m"));
+    assert.match(stdout, /find +by the built-in table/);
+    await using calm = await openWorld();
+    assert.doesNotMatch((await calm.run("status")).stdout, /needs you/);
+  });
+
   test("who types stop is told how the daemon is stopped", async () => {
     const { code, stdout, stderr } = await world.run("stop");
     const { pid } = await world.ask("getOverview", {});
