@@ -360,7 +360,8 @@ async function reach(port: number, host = "127.0.0.1"): Promise<void> {
 }
 
 async function openPort(): Promise<AsyncDisposable & { readonly port: number }> {
-  const server = createServer();
+  // Reads along, so that it notices when somebody who only looked hangs up.
+  const server = createServer((socket) => socket.on("error", () => {}).resume());
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();

@@ -173,11 +173,13 @@ async function whatHappened(error: LogError | ListenError, wishes: Wishes): Prom
 /** Who has the port, if it is one of ours and says so where we would have served HTTP. */
 async function pidOfTipstaffAt(
   cause: unknown,
-  { http, httpDefault }: Wishes,
+  { http: given, httpDefault }: Wishes,
 ): Promise<number | undefined> {
+  const http = given ?? httpDefault;
+  if (http === "") return undefined;
   const port = cause instanceof Error && "port" in cause ? cause.port : undefined;
   try {
-    const where = { http: http || httpDefault };
+    const where = { http };
     const { pid, ...other } = await askOverview(where, { answerMs: limits.portMs });
     const isIts = [other.grpcAddress, other.httpAddress].some((text) => text?.endsWith(`:${port}`));
     return isIts ? pid : undefined;
