@@ -191,11 +191,12 @@ function TaskStanding({
 }): JSX.Element {
   return (
     <StateWord standing={standing}>
-      {task.state}
-      {standing.state === "stuck" && (
+      {standing.state === "stuck" ? (
         <>
-          , nobody has <Said text={toolsOf(task)} />
+          nobody has <Said text={toolsOf(task)} />
         </>
+      ) : (
+        task.state
       )}
       {task.state === "delayed" && task.readyAtMs !== undefined && (
         <>
