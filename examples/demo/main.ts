@@ -40,7 +40,7 @@ const others = await Promise.all([
 // It registers and is never heard of again, as after a crash.
 await client.call("registerAgent", {
   card: { name: "courier", description: "Carries things", tools: ["van"] },
-  ttlMs: 5_000,
+  ttlMs: 15_000,
 });
 
 for (const planner of planners) office.use(await planner.campaign("planners"));

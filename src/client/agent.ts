@@ -40,6 +40,8 @@ export type AgentContext = {
   readonly signalFor: (signal: AbortSignal | undefined) => AbortSignal;
   /** Lost when the agent dies. Returns how to let go of it. */
   readonly adopt: (hold: Hold) => () => void;
+  /** Leases by task: whoever acquires one again has fenced off its older copy. */
+  readonly leases: Map<string, Hold>;
   /** Calls back after each heartbeat, and whenever the clock is looked at. */
   readonly onLook: (look: (hasBeaten: boolean) => void) => () => void;
   /** Something that goes on by itself, and is waited for when the agent leaves. */
@@ -259,6 +261,7 @@ export class Agent implements AsyncDisposable {
       signal: own,
       isAlive: () => this.isAlive,
       signalFor: (signal) => (signal ? AbortSignal.any([signal, own]) : own),
+      leases: new Map(),
       adopt: (hold) => {
         this.#holds.add(hold);
         return () => this.#holds.delete(hold);

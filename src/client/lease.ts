@@ -120,7 +120,15 @@ export class Lease implements AsyncDisposable {
         return new TipstaffError("lease_lost", message, { cause });
       },
     });
-    this.#letGo = context.adopt(this.#hold);
+    const { leases } = context;
+    // The daemon has given out a larger token since.
+    leases.get(taskId)?.lose(new Error("this agent acquired it again"));
+    leases.set(taskId, this.#hold);
+    const letGo = context.adopt(this.#hold);
+    this.#letGo = () => {
+      if (leases.get(taskId) === this.#hold) leases.delete(taskId);
+      letGo();
+    };
   }
 
   /** Aborts when the lease is lost: refused, or not renewed before its time was up. */

@@ -34,6 +34,18 @@ test("one holds, the other is told who; the later holder has the larger token", 
   assert.equal((await client.leases.check("invoice-42", first)).isCurrent, false);
 });
 
+test("of two leases of one agent on one task only the later is held", async (t) => {
+  await using plane = await openPlane(t);
+  await using client = await plane.connect();
+  await using agent = await client.register({ name: "scraper" });
+  await using older = await agent.acquire("invoice-42");
+  await using newer = await agent.acquire("invoice-42");
+  assert.deepEqual([older.isHeld, newer.isHeld], [false, true]);
+  assert.match(String(older.signal.reason), /this agent acquired it again/);
+  await older.release();
+  assert.equal((await client.leases.check("invoice-42", newer.token)).isCurrent, true);
+});
+
 test("acquirers that wait get it in the order in which they came", async (t) => {
   await using plane = await openPlane(t);
   await using client = await plane.connect();

@@ -496,8 +496,9 @@ async function start(t: TestContext, { directory = scratchFor(t), port = 0 }: St
     flags: [`--metrics-addr=127.0.0.1:${port}`],
   });
   t.after(() => daemon[Symbol.asyncDispose]());
-  const link = /^ {2}dashboard +(\S+)/m.exec(daemon.stdout)?.[1] ?? "";
-  const url = new URL(link).origin;
+  const shown = /^ {2}dashboard +(\S+)/m.exec(daemon.stdout)?.[1] ?? "";
+  assert.doesNotMatch(shown, /key/, "a link that lets others act is for terminals, not for logs");
+  const url = new URL(shown).origin;
   const token = readFileSync(join(directory, "token"), "utf8").trim();
 
   const call = async <Name extends OperationName>(
@@ -514,9 +515,10 @@ async function start(t: TestContext, { directory = scratchFor(t), port = 0 }: St
     assert.ok(response.ok, `${method} ${path}: ${text}`);
     return JSON.parse(text || "{}");
   };
+  const { path: linkPath } = await call("createLink", {});
   return {
     url,
-    link,
+    link: url + linkPath,
     call,
     end: () => daemon.end("SIGKILL"),
     register: async (

@@ -11,11 +11,11 @@ test("others go on while somebody looks for long", async () => {
   await using opened = await openPlane();
   const { plane } = opened;
   let isHeard = false;
-  setTimeout(() => {
-    isHeard = true;
-  });
   const { value: looks = 0 } = await lookInSlices(plane, stays, function* () {
     let count = 0;
+    setTimeout(() => {
+      isHeard = true;
+    });
     while (!isHeard) {
       count += 1;
       yield;
