@@ -97,9 +97,12 @@ test("so do policies whose patterns are next to each other", () => {
     .map(([parts, between, starts, ends]) =>
       [starts ? "*" : "", parts.join(between), ends ? "*" : ""].join(""),
     );
-  const text = pieces.map((parts) => parts.join(""));
+  const filler = fc.constantFrom("", "c", "c".repeat(1_024));
+  const text = fc
+    .tuple(pieces, filler, pieces)
+    .map(([before, filled, after]) => [...before, filled, ...after].join(""));
   const commands = fc.array(step({ pattern, ids: 30 }), { minLength: 10, maxLength: 60 });
-  const questions = fc.array(fc.oneof(asked(text), asked(text)), { minLength: 1, maxLength: 6 });
+  const questions = fc.array(fc.oneof(asked(text), asked()), { minLength: 1, maxLength: 6 });
   fc.assert(fc.property(commands, questions, askAlike), { numRuns: 500 });
 });
 
@@ -127,6 +130,31 @@ test("a thousand policies answer like one by one, also after most of them are go
   }
   assert.equal(entitlements.policies.size, 102);
   for (const question of questions) assertAlike(entitlements, question);
+});
+
+test("of many that say the same, whichever is deleted, the weightiest that is left decides", () => {
+  const id = fc.integer({ min: 100, max: 999 }).map(String);
+  const isDeny = fc.integer({ min: 0, max: 4 }).map((number) => number === 0);
+  const many = fc.uniqueArray(fc.tuple(id, isDeny, fc.boolean()), {
+    selector: ([id]) => id,
+    maxLength: 40,
+  });
+  fc.assert(
+    fc.property(many, fc.infiniteStream(fc.nat()), (many, chances) => {
+      const entitlements = given(
+        ...many.map(([id, isDeny, doesApply]) =>
+          setPolicy(id, isDeny ? "deny" : "allow", doesApply ? "a* a* a*" : "b* a* a*"),
+        ),
+      );
+      const ids = many.map(([id]) => id);
+      while (ids.length > 0) {
+        assertAlike(entitlements, { subject: "a", action: "a", resource: "a" });
+        const [leaving = ""] = ids.splice(chances.next().value % ids.length, 1);
+        carryOut(entitlements, deletePolicy(leaving));
+      }
+    }),
+    { numRuns: 300 },
+  );
 });
 
 test("an explanation names all that apply: the denies by id, then the allows by id", () => {

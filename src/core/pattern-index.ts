@@ -2,13 +2,13 @@
  * Which of many patterns match a text, without trying them all.
  *
  * First, a walk along the text finds the parts (what stands between stars) that it has, and the first
- * place of each: a hash rolls along and names a shelf where such parts stand. Then patterns are tried,
- * but only those whose one chosen piece the text has: a pattern stands with its head, its tail or one of
- * its parts, whichever has fewest patterns with it, so that what every pattern has (`tool:`) does not
- * fill up. Trying is cheap, since the places of the parts are known.
+ * place of each: the hash of what begins at a letter names a shelf where such parts stand. Then patterns
+ * are tried, but only those whose one chosen piece the text has: a pattern stands with its head, its tail
+ * or one of its parts, whichever has fewest patterns with it, so that what every pattern has (`tool:`)
+ * does not fill up. Trying is cheap, since the places of the parts are known.
  *
- * Whatever the patterns and the text are, that is one walk for each length of part in use, at most
- * sixteen, and one comparison for each pattern.
+ * Whatever the patterns and the text are, that is at most sixteen look-ups for each letter, one search
+ * for each part and one comparison for each pattern.
  */
 import { find, makeNeedle, type Needle, type Pattern, parsePattern } from "./pattern.ts";
 import type { FiledPolicy } from "./policy-index.ts";
@@ -25,6 +25,8 @@ export interface KnownPattern extends Shelved<KnownPattern> {
   uses: number;
   /** Those of them that are looked for here, as a heap: see `policy-index.ts`. */
   readonly policies: FiledPolicy[];
+  /** The weightiest of them. */
+  top: FiledPolicy | undefined;
   /** Equal to the turn of a question: it matches. */
   turn: number;
   /** If it stands with its head or its tail. */
@@ -52,6 +54,13 @@ type Spot = { readonly length: number; readonly hash: number };
 
 /** Longer parts are found by a window of this length, and then looked at. */
 const windowLengthMax = 16;
+/**
+ * In a longer text it is written down where each window is. Otherwise many patterns whose parts it has,
+ * but not in their order, would each search all of it: 100,000 of them took four seconds for 64 KiB.
+ */
+const shortTextMax = 1_024;
+/** Letters that are alike in these bits are counted together. */
+const beginningMask = 0xff;
 /** Longer heads and tails go by this much of them. */
 const edgeLengthMax = 1_024;
 
@@ -64,6 +73,8 @@ export class PatternIndex {
   readonly #tails: ByLength<KnownPattern> = [];
   readonly #parts = new Map<string, KnownPart>();
   readonly #windows: ByLength<KnownPart> = [];
+  /** How many windows begin with a letter: at most letters of a text there is nothing to look for. */
+  readonly #beginnings = new Uint32Array(beginningMask + 1);
   /** The pattern `*`. */
   #everything: KnownPattern | undefined;
 
@@ -71,6 +82,8 @@ export class PatternIndex {
   readonly #text = new Letters();
   readonly #present: KnownPart[] = [];
   #presentCount = 0;
+  /** Of a long text: where visits are written down. */
+  readonly #visited: Shelf<KnownPart>[] = [];
   /** What the last text matched: the first so many of them. */
   readonly matched: KnownPattern[] = [];
   matchedCount = 0;
@@ -123,6 +136,7 @@ export class PatternIndex {
       tail,
       uses: 0,
       policies: [],
+      top: undefined,
       turn: 0,
       hash: spot?.hash ?? 0,
       shelves: spot && shelvesAt(isWithHead ? this.#heads : this.#tails, spot.length),
@@ -150,7 +164,7 @@ export class PatternIndex {
       text,
       borders,
       uses: 0,
-      patterns: { items: [], turn: 0 },
+      patterns: { items: [], turn: 0, visits: undefined },
       hash,
       shelves: shelvesAt(this.#windows, length),
       shelf: undefined,
@@ -161,12 +175,14 @@ export class PatternIndex {
     };
     part.shelves.add(part);
     this.#parts.set(text, part);
+    this.#countBeginning(part, 1);
     return part;
   }
 
   /** The whole of a part, or of a long one the window that fewest have. */
   #windowOf(text: string): Spot & { readonly windowAt: number } {
     const length = Math.min(text.length, windowLengthMax);
+    const factor = firstFactor(length);
     let emptiest = { length, hash: 0, windowAt: 0 };
     let least = Number.POSITIVE_INFINITY;
     let hash = 0;
@@ -179,7 +195,7 @@ export class PatternIndex {
         least = crowd;
         emptiest = { length, hash, windowAt };
       }
-      hash = dropFirst(hash, text.charCodeAt(windowAt), length);
+      hash = dropFirst(hash, text.charCodeAt(windowAt), factor);
     }
     return emptiest;
   }
@@ -188,8 +204,14 @@ export class PatternIndex {
     part.uses -= 1;
     if (part.uses > 0) return;
     this.#parts.delete(part.text);
+    this.#countBeginning(part, -1);
     part.shelves.remove(part);
     if (part.shelves.size === 0) dropEmpty(this.#windows);
+  }
+
+  #countBeginning({ text, windowAt }: KnownPart, difference: number): void {
+    const slot = text.charCodeAt(windowAt) & beginningMask;
+    this.#beginnings[slot] = (this.#beginnings[slot] ?? 0) + difference;
   }
 
   /** Marks all patterns that match the text with this turn. */
@@ -207,34 +229,42 @@ export class PatternIndex {
       const part = this.#present[index];
       if (part) this.#try(part.patterns, text, turn);
     }
+    if (this.#visited.length > 0) this.#forgetVisits();
+  }
+
+  #forgetVisits(): void {
+    for (const shelf of this.#visited) shelf.visits = undefined;
+    this.#visited.length = 0;
   }
 
   #findParts(text: string, turn: number): void {
     this.#presentCount = 0;
-    const longest = Math.min(text.length, this.#windows.length - 1);
-    for (let length = 1; length <= longest; length++) {
-      const shelves = this.#windows[length];
-      if (shelves) this.#walk(shelves, length, text, turn);
-    }
-  }
-
-  #walk(shelves: Shelves<KnownPart>, length: number, text: string, turn: number): void {
     const { codes } = this.#text;
-    let hash = 0;
+    const byLength = this.#windows;
+    const beginnings = this.#beginnings;
     for (let at = 0; at < text.length; at++) {
-      hash = append(hash, codes[at] ?? 0);
-      const windowAt = at - length + 1;
-      if (windowAt < 0) continue;
-      const shelf = shelves.find(hash);
-      if (shelf) this.#markParts(shelf, text, windowAt, turn);
-      hash = dropFirst(hash, codes[windowAt] ?? 0, length);
+      if (beginnings[(codes[at] ?? 0) & beginningMask] === 0) continue;
+      const longest = Math.min(text.length - at, byLength.length - 1);
+      let hash = 0;
+      for (let length = 1; length <= longest; length++) {
+        hash = append(hash, codes[at + length - 1] ?? 0);
+        const shelf = byLength[length]?.find(hash);
+        if (shelf) this.#markParts(shelf, text, at, turn);
+      }
     }
   }
 
-  /** On the first visit: the text has no such window before `at`. */
   #markParts(shelf: Shelf<KnownPart>, text: string, at: number, turn: number): void {
-    if (shelf.turn === turn) return;
+    if (shelf.turn === turn) {
+      shelf.visits?.push(at);
+      return;
+    }
+    // The first visit: the text has no such window before `at`.
     shelf.turn = turn;
+    if (text.length > shortTextMax) {
+      shelf.visits = [at];
+      this.#visited.push(shelf);
+    }
     for (const part of shelf.items) {
       const firstAt = find(part, text, Math.max(0, at - part.windowAt));
       if (firstAt < 0) continue;
@@ -292,12 +322,33 @@ function fits({ head, parts, tail }: KnownPattern, text: string, turn: number): 
   let from = head.length;
   for (const part of parts) {
     if (part.turn !== turn) return false;
-    const at = part.firstAt >= from ? part.firstAt : find(part, text, from);
+    const at = part.firstAt >= from ? part.firstAt : findLater(part, text, from);
     if (at < 0) return false;
     from = at + part.text.length;
     if (from > end) return false;
   }
   return true;
+}
+
+/** The text has it, but first before `from`. */
+function findLater(part: KnownPart, text: string, from: number): number {
+  const visits = part.shelf?.visits;
+  if (!visits) return find(part, text, from);
+  const next = visits[firstNotBelow(visits, from + part.windowAt)];
+  // None of it, or something else with this hash, or a long part of which only the window is there.
+  return next === undefined ? -1 : find(part, text, next - part.windowAt);
+}
+
+/** The index of the first number that is not smaller. */
+function firstNotBelow(sorted: readonly number[], least: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] ?? 0) < least) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /**
@@ -343,17 +394,17 @@ function append(hash: number, code: number): number {
   return (Math.imul(hash, base) + code) | 0;
 }
 
-/** What is left of the hash of a window of this length without its first letter. */
-function dropFirst(hash: number, code: number, length: number): number {
-  return (hash - Math.imul(code, firstFactors[length] ?? 0)) | 0;
+/** What is left of the hash of a window without its first letter. */
+function dropFirst(hash: number, code: number, factor: number): number {
+  return (hash - Math.imul(code, factor)) | 0;
 }
 
-/** By the length of the window: what its first letter has been multiplied with. */
-const firstFactors: readonly number[] = Array.from({ length: windowLengthMax + 1 }, (_, length) => {
+/** What the first letter of a window of this length has been multiplied with. */
+function firstFactor(length: number): number {
   let factor = 1;
   for (let count = 1; count < length; count++) factor = Math.imul(factor, base);
   return factor;
-});
+}
 
 function headSpotOf(head: string): Spot {
   const length = Math.min(head.length, edgeLengthMax);

@@ -13,6 +13,9 @@ import { type KnownPattern, PatternIndex } from "./pattern-index.ts";
 
 export type FiledPolicy = {
   readonly policy: Policy;
+  /** Again, to have them at hand: what is read for every candidate should not lie far away. */
+  readonly id: PolicyId;
+  readonly isDeny: boolean;
   readonly subject: KnownPattern;
   readonly action: KnownPattern;
   readonly resource: KnownPattern;
@@ -39,10 +42,14 @@ export class PolicyIndex {
     let under = subject;
     if (resource.policies.length < under.policies.length) under = resource;
     if (action.policies.length < under.policies.length) under = action;
-    const filed = { policy, subject, action, resource, under, place: under.policies.length };
-    this.#filed.set(policy.id, filed);
+    const { id, effect } = policy;
+    const isDeny = effect === "deny";
+    const place = under.policies.length;
+    const filed = { policy, id, isDeny, subject, action, resource, under, place };
+    this.#filed.set(id, filed);
     under.policies.push(filed);
     rise(under.policies, filed);
+    under.top = under.policies[0];
   }
 
   delete(id: PolicyId): void {
@@ -50,6 +57,7 @@ export class PolicyIndex {
     if (!filed) return;
     this.#filed.delete(id);
     removeFrom(filed.under.policies, filed);
+    filed.under.top = filed.under.policies[0];
     this.#subjects.remove(filed.subject);
     this.#actions.remove(filed.action);
     this.#resources.remove(filed.resource);
@@ -96,25 +104,32 @@ function weightiestOf(
 ): FiledPolicy | undefined {
   let best = found;
   for (let at = 0; at < index.matchedCount; at++) {
-    const heap = index.matched[at]?.policies;
-    if (heap && heap.length > 0) best = weightiestBelow(heap, 0, turn, best);
+    const known = index.matched[at];
+    const top = known?.top;
+    if (!known || !top || (best && !outweighs(top, best))) continue;
+    best = applies(top, turn) ? top : weightiestBelow(known.policies, 0, turn, best);
   }
   return best;
 }
 
+/** The one at this place does not apply: those below it may. */
 function weightiestBelow(
   heap: readonly FiledPolicy[],
   place: number,
   turn: number,
-  best: FiledPolicy | undefined,
+  found: FiledPolicy | undefined,
 ): FiledPolicy | undefined {
-  const filed = heap[place];
-  if (!filed || (best && !weighsMore(filed.policy, best.policy))) return best;
-  if (applies(filed, turn)) return filed;
-  const child = 2 * place + 1;
-  if (child >= heap.length) return best;
-  const left = weightiestBelow(heap, child, turn, best);
-  return weightiestBelow(heap, child + 1, turn, left);
+  let best = found;
+  for (let child = 2 * place + 1; child <= 2 * place + 2; child++) {
+    const filed = child < heap.length ? heap[child] : undefined;
+    if (!filed || (best && !outweighs(filed, best))) continue;
+    best = applies(filed, turn) ? filed : weightiestBelow(heap, child, turn, best);
+  }
+  return best;
+}
+
+function outweighs(one: FiledPolicy, other: FiledPolicy): boolean {
+  return one.isDeny === other.isDeny ? one.id < other.id : one.isDeny;
 }
 
 function applies({ subject, action, resource }: FiledPolicy, turn: number): boolean {
@@ -133,7 +148,7 @@ function removeFrom(heap: FiledPolicy[], filed: FiledPolicy): void {
 function rise(heap: FiledPolicy[], filed: FiledPolicy): void {
   while (filed.place > 0) {
     const parent = heap[(filed.place - 1) >> 1];
-    if (!parent || !weighsMore(filed.policy, parent.policy)) return;
+    if (!parent || !outweighs(filed, parent)) return;
     swap(heap, filed, parent);
   }
 }
@@ -142,8 +157,8 @@ function sink(heap: FiledPolicy[], filed: FiledPolicy): void {
   for (;;) {
     const left = heap[2 * filed.place + 1];
     const right = heap[2 * filed.place + 2];
-    const heavier = left && right && weighsMore(right.policy, left.policy) ? right : left;
-    if (!heavier || !weighsMore(heavier.policy, filed.policy)) return;
+    const heavier = left && right && outweighs(right, left) ? right : left;
+    if (!heavier || !outweighs(heavier, filed)) return;
     swap(heap, filed, heavier);
   }
 }

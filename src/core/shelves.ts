@@ -10,6 +10,8 @@ export type Shelf<Item> = {
   readonly items: Item[];
   /** The last turn that came by: one visit is enough. */
   turn: number;
+  /** Where in its text that turn came by, in order; kept for long texts only. */
+  visits: number[] | undefined;
 };
 
 /** Something that stands on a shelf, and knows where. */
@@ -77,7 +79,7 @@ export class Shelves<Item extends Shelved<Item>> {
 
   /** `find` came to a free slot: there. */
   #build(hash: number, home: number): Shelf<Item> {
-    const shelf: Shelf<Item> = { items: [], turn: 0 };
+    const shelf: Shelf<Item> = { items: [], turn: 0, visits: undefined };
     let slot = home;
     while (this.#hashes[slot] !== 0) slot = (slot + 1) & (this.#hashes.length - 1);
     this.#hashes[slot] = hash;

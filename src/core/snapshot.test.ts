@@ -22,6 +22,7 @@ import {
   setPolicy,
   unclaim,
 } from "../testing/commands.ts";
+import { check } from "./entitlements.ts";
 import { parseEvent, printEvent } from "./events.ts";
 import {
   type Command,
@@ -131,6 +132,20 @@ test("the last heartbeats are kept with a snapshot, but do not make states diffe
   loop.accept(heartbeat("a"));
   assert.equal(describe(loop.state), before);
   assert.deepEqual([...restore(loop.state).registry.heartbeats], [["a", 7_000]]);
+});
+
+test("a restored state says who may do what, and takes policies back", () => {
+  const loop = new BareLoop();
+  loop.accept(setPolicy("p", "allow", "agent:* call tool:*"));
+  loop.accept(setPolicy("q", "deny", "agent:a* call *"));
+  const again = new BareLoop(restore(loop.state));
+  const ask = (subject: string) => {
+    const question = { subject, action: "call", resource: "tool:x" };
+    return check(again.state.entitlements, question).decidedBy?.id;
+  };
+  assert.deepEqual(["agent:a", "agent:b", "b"].map(ask), ["q", "p", undefined]);
+  again.accept(deletePolicy("q"));
+  assert.equal(ask("agent:a"), "p");
 });
 
 test("the order in which the dead are forgotten survives", () => {
