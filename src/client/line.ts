@@ -5,7 +5,6 @@
  */
 import { newKey } from "./calls.ts";
 import { type Clock, elapsedMs, now, sleep } from "./deadline.ts";
-import { hasCode, TipstaffError } from "./errors.ts";
 import { limits } from "./limits.ts";
 import { pauseMs } from "./retry.ts";
 
@@ -55,16 +54,10 @@ export async function standInLine<Value>(
       if (early > 0) await sleep(pauseMs(early), signal);
     }
   } catch (error) {
-    // It may have been granted without our hearing of it.
-    if (signal.aborted || !isAnswer(error)) withdraw(key);
+    // It may have been granted without our hearing of it, whatever we heard instead.
+    withdraw(key);
     throw error;
   }
   if (waitMs > 0) withdraw(key);
   return undefined;
-}
-
-/** Whether the daemon itself said no, so that nothing can have been granted. */
-function isAnswer(error: unknown): boolean {
-  const unsure = ["unreachable", "unavailable", "bad_answer", "internal", "too_slow"] as const;
-  return error instanceof TipstaffError && !hasCode(error, ...unsure);
 }

@@ -46,6 +46,25 @@ test("of two leases of one agent on one task only the later is held", async (t) 
   assert.equal((await client.leases.check("invoice-42", newer.token)).isCurrent, true);
 });
 
+test("what was granted in an answer that cannot be read is given back", async (t) => {
+  await using plane = await openPlane(t);
+  const fetch = async (url: string, init: RequestInit): Promise<Response> => {
+    const answer = await plane.daemon.fetch(new Request(url, init));
+    if (!url.endsWith("/acquire")) return answer;
+    return new Response("<html>", { headers: { "Content-Type": "text/html" } });
+  };
+  await using client = await plane.connect({ fetch });
+  await using agent = await client.register({ name: "scraper" });
+  await using watch = client.watch({ topics: ["lease."] });
+  await watch.ready;
+  await assert.rejects(agent.acquire("invoice-42", { ttlMs: 60_000 }), { code: "bad_answer" });
+  for (const type of ["lease.acquired", "lease.released"]) {
+    const { value } = await within(patienceMs, watch.next(), type);
+    assert.equal(value?.type, type);
+  }
+  assert.equal((await client.agents.get(agent.id)).liveness, "alive", "not by its death");
+});
+
 test("acquirers that wait get it in the order in which they came", async (t) => {
   await using plane = await openPlane(t);
   await using client = await plane.connect();
