@@ -222,7 +222,8 @@ export class PatternIndex {
     if (this.#everything) this.#note(this.#everything, turn);
     if (this.#wild.size === 0) return;
     this.#text.read(text);
-    this.#findParts(text, turn);
+    this.#presentCount = 0;
+    if (this.#parts.size > 0) this.#findParts(text, turn);
     this.#tryHeads(text, turn);
     this.#tryTails(text, turn);
     for (let index = 0; index < this.#presentCount; index++) {
@@ -238,7 +239,6 @@ export class PatternIndex {
   }
 
   #findParts(text: string, turn: number): void {
-    this.#presentCount = 0;
     const { codes } = this.#text;
     const byLength = this.#windows;
     const beginnings = this.#beginnings;

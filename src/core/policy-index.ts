@@ -15,7 +15,8 @@ export type FiledPolicy = {
   readonly policy: Policy;
   /** Again, to have them at hand: what is read for every candidate should not lie far away. */
   readonly id: PolicyId;
-  readonly isDeny: boolean;
+  /** Its effect and how its id begins, as one number: the smaller, the weightier. See `outweighs`. */
+  readonly lightness: number;
   readonly subject: KnownPattern;
   readonly action: KnownPattern;
   readonly resource: KnownPattern;
@@ -42,10 +43,10 @@ export class PolicyIndex {
     let under = subject;
     if (resource.policies.length < under.policies.length) under = resource;
     if (action.policies.length < under.policies.length) under = action;
-    const { id, effect } = policy;
-    const isDeny = effect === "deny";
+    const { id } = policy;
+    const lightness = lightnessOf(policy);
     const place = under.policies.length;
-    const filed = { policy, id, isDeny, subject, action, resource, under, place };
+    const filed = { policy, id, lightness, subject, action, resource, under, place };
     this.#filed.set(id, filed);
     under.policies.push(filed);
     rise(under.policies, filed);
@@ -128,8 +129,17 @@ function weightiestBelow(
   return best;
 }
 
+/** As `weighsMore`, but texts are compared only where numbers cannot tell: that takes ten times as long. */
 function outweighs(one: FiledPolicy, other: FiledPolicy): boolean {
-  return one.isDeny === other.isDeny ? one.id < other.id : one.isDeny;
+  return one.lightness === other.lightness ? one.id < other.id : one.lightness < other.lightness;
+}
+
+function lightnessOf({ id, effect }: Policy): number {
+  let lightness = effect === "deny" ? 0 : 1;
+  for (let at = 0; at < 3; at++) {
+    lightness = lightness * 0x1_0000 + (id.charCodeAt(at) || 0);
+  }
+  return lightness;
 }
 
 function applies({ subject, action, resource }: FiledPolicy, turn: number): boolean {
