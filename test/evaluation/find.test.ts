@@ -47,7 +47,7 @@ for (const [name, { best, floors }] of Object.entries(halves)) {
 
     it("is not misled by what cards carry along: many tools and metadata lower nothing", (test) => {
       const queries = read<Query>(name);
-      const bare = figuresOf(viewOf(cards.map((card) => ({ ...card, tools: [] }))), queries);
+      const bare = figuresOf(viewOf(cards.map(strip)), queries);
       const laden = figuresOf(viewOf(cards.map(load)), queries);
       test.diagnostic(`bare ${print(bare)}; laden ${print(laden)}`);
       assert(laden.hitAt1 >= bare.hitAt1, `hit@1 ${laden.hitAt1} after ${bare.hitAt1}`);
@@ -63,16 +63,23 @@ describe("a word that only one card has", () => {
   };
   for (const [form, ask] of Object.entries(asks)) {
     it(`finds that card, ${form}`, (test) => {
-      const view = viewOf(laden);
       const words = uniqueWords(laden);
-      const missed = words.filter(([word, owner]) => {
-        const { hits } = view.search({ query: ask(word), tools: [], limit: 1 });
-        return hits[0]?.agentId !== owner;
-      });
+      const missed = missedOf(viewOf(laden), words, ask);
       const some = missed.slice(0, 8).map(([word]) => word);
       test.diagnostic(`${words.length - missed.length} of ${words.length}; missed: ${some}`);
       assert(words.length > 500, "there are many such words");
       assert(missed.length <= 0.05 * words.length, `${missed.length} of ${words.length} missed`);
+    });
+
+    it(`finds it no less often for tools and metadata on all cards, ${form}`, (test) => {
+      const bare = cards.map(strip);
+      const still = new Set(uniqueWords(laden).map(([word]) => word));
+      const words = uniqueWords(bare).filter(([word]) => still.has(word));
+      const before = missedOf(viewOf(bare), words, ask);
+      const after = missedOf(viewOf(laden), words, ask);
+      test.diagnostic(`of ${words.length}, ${before.length} missed before, ${after.length} after`);
+      assert(words.length > 400, "there are many such words");
+      assert(after.length <= before.length, `${after.length} missed after ${before.length}`);
     });
   }
 });
@@ -115,6 +122,23 @@ function figuresOf(view: FindView, queries: readonly Query[]): Figures {
   };
 }
 
+type Owned = readonly [word: string, owner: string];
+
+function missedOf(
+  view: FindView,
+  words: readonly Owned[],
+  ask: (word: string) => string,
+): readonly Owned[] {
+  return words.filter(([word, owner]) => {
+    const { hits } = view.search({ query: ask(word), tools: [], limit: 1 });
+    return hits[0]?.agentId !== owner;
+  });
+}
+
+function strip(card: Card): Card {
+  return { ...card, tools: [] };
+}
+
 /** Twenty more tools, of others, and what deployments like to note down. */
 function load(card: Card, number: number): Card {
   const others = cards.flatMap(({ tools }) => tools);
@@ -134,7 +158,7 @@ function load(card: Card, number: number): Card {
 }
 
 /** Each with the card that has it. Words of which another card has another form do not count. */
-function uniqueWords(registered: readonly Card[]): readonly (readonly [string, string])[] {
+function uniqueWords(registered: readonly Card[]): readonly Owned[] {
   const owners = new Map<string, Set<string>>();
   const spelled = new Map<string, string>();
   for (const { name, description, capabilities, tools, metadata } of registered) {
