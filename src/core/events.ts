@@ -103,6 +103,7 @@ export function parseEvent(type: EventType, json: string): Event {
     case "task.completed":
     case "task.failed":
     case "task.requeued":
+    case "task.ready":
     case "task.dead":
       event.task = withDefaults(event.task);
       return event;

@@ -101,7 +101,7 @@ export function decide(state: State, command: Command, nowMs: number): Decision<
       const { agentId, key } = command;
       return accept<Event>(
         ...leases.releaseByKey(state.leases, agentId, key),
-        ...tasks.unclaimByKey(state.tasks, agentId, key),
+        ...tasks.unclaimByKey(state.tasks, { claimant: agentId, key }, nowMs),
       );
     }
     case "lease.acquire": {
@@ -152,7 +152,7 @@ function expire(state: State, due: Due, nowMs: number): Event[] {
     case "task": {
       const task = state.tasks.byId.get(due.taskId);
       if (task?.state === "claimed") return tasks.endClaim(state.tasks, task, nowMs);
-      if (task?.state === "delayed") return [tasks.makeReady(state.tasks, task)];
+      if (task?.state === "delayed") return [tasks.makeReady(state.tasks, task, nowMs)];
       return task ? [{ type: "task.forgotten", taskId: task.id }] : [];
     }
     case "agent": {

@@ -52,6 +52,7 @@ test("a new task waits at the end of the queue, with its input kept beside", () 
     failureReason: "",
     place: 1,
     state: "pending",
+    pendingSinceMs: 5_000,
   };
   assert.deepEqual(event, { type: "task.created", task, input: "AP8=" });
   assert.equal(tasks.inputs.get(taskId("t")), "AP8=");
@@ -316,8 +317,8 @@ test("nobody gets a delayed task before its time, and then it stands at the end 
   assert(delayed?.state === "delayed");
   assert.equal(delayed.readyAtMs, 6_000);
   assert.deepEqual({ ...tasks.due.first }.at, 6_000);
-  const ready = makeReady(tasks, delayed);
-  evolve(tasks, ready);
+  evolve(tasks, makeReady(tasks, delayed, 6_000));
+  assert.partialDeepStrictEqual(tasks.byId.get(taskId("later")), { pendingSinceMs: 6_000 });
   assert.equal(tasks.due.size, 0);
   assert.equal(claims(tasks, ada)?.id, "now");
   assert.equal(claims(tasks, ada)?.id, "later");
@@ -330,7 +331,7 @@ test("a failed task waits as long as whoever failed it says, if it is retried at
   assert(event?.type === "task.failed" && event.task.state === "delayed");
   assert.deepEqual([event.task.readyAtMs, event.task.retryCount], [4_000, 1]);
   assert.equal(claims(tasks, ada), undefined);
-  evolve(tasks, makeReady(tasks, event.task));
+  evolve(tasks, makeReady(tasks, event.task, 4_000));
   claims(tasks, ada);
   const [last] = carryOut(tasks, fail("t", "ada", "busy", { retryAfterMs: 3_000 }), 5_000);
   assert.equal(last?.type, "task.dead");
@@ -643,7 +644,7 @@ function change(tasks: OwnTasks, what: string, task: Task | undefined): void {
   if (task?.state === "claimed" && what === "unclaim") {
     carryOut(tasks, unclaim(task.id, task.claimant, task.deliveries));
   }
-  if (task?.state === "delayed" && what === "ready") evolve(tasks, makeReady(tasks, task));
+  if (task?.state === "delayed" && what === "ready") evolve(tasks, makeReady(tasks, task, 0));
   if (task && task.state !== "dead" && what === "cancel") carryOut(tasks, cancel(task.id));
   const isGone = task?.state === "dead" || task?.state === "cancelled";
   if (isGone && what === "requeue") carryOut(tasks, requeue(task.id));

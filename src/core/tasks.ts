@@ -49,7 +49,11 @@ type TaskRecord = {
 
 export type TaskState =
   | { readonly state: "delayed"; readonly readyAtMs: number }
-  | { readonly state: "pending" }
+  | {
+      readonly state: "pending";
+      /** It may be claimed since then. */
+      readonly pendingSinceMs: number;
+    }
   | ({
       readonly state: "claimed";
       readonly expiresAtMs: number;
@@ -207,7 +211,7 @@ export function decide(tasks: Tasks, command: TaskCommand, nowMs: number): Decis
     case "task.create":
       return create(tasks, command, nowMs);
     case "task.unclaim":
-      return unclaim(tasks, command);
+      return unclaim(tasks, command, nowMs);
     case "task.extend":
       return extend(tasks, command, nowMs);
     case "task.complete":
@@ -217,7 +221,7 @@ export function decide(tasks: Tasks, command: TaskCommand, nowMs: number): Decis
     case "task.cancel":
       return cancel(tasks, command, nowMs);
     case "task.requeue":
-      return requeue(tasks, command);
+      return requeue(tasks, command, nowMs);
   }
 }
 
@@ -326,23 +330,27 @@ export function claimByKey(tasks: Tasks, agentId: AgentId, key: string): Claimed
   return task?.state === "claimed" ? task : undefined;
 }
 
-function unclaim(tasks: Tasks, command: UnclaimTask): Decision<TaskEvent> {
+function unclaim(tasks: Tasks, command: UnclaimTask, nowMs: number): Decision<TaskEvent> {
   const { taskId, agentId, claimToken } = command;
   const task = tasks.byId.get(taskId);
   if (task?.state !== "claimed" || task.claimant !== agentId) return accept();
-  return claimToken === task.deliveries ? accept(giveBack(task)) : accept();
+  return claimToken === task.deliveries ? accept(giveBack(task, nowMs)) : accept();
 }
 
 /** The claim that an agent has under a key and no longer wants. */
-export function unclaimByKey(tasks: Tasks, claimant: AgentId, key: string): TaskEvent[] {
+export function unclaimByKey(
+  tasks: Tasks,
+  { claimant, key }: { readonly claimant: AgentId; readonly key: string },
+  nowMs: number,
+): TaskEvent[] {
   const task = claimByKey(tasks, claimant, key);
-  return task ? [giveBack(task)] : [];
+  return task ? [giveBack(task, nowMs)] : [];
 }
 
 /** To its old place. Nobody worked on it, so it is no sign of anything wrong with the task. */
-function giveBack(task: ClaimedTask): TaskEvent {
+function giveBack(task: ClaimedTask, nowMs: number): TaskEvent {
   const forgiven = { ...task, deliveriesForgiven: task.deliveriesForgiven + 1 };
-  return { type: "task.requeued", task: toPending(forgiven, { place: task.place }) };
+  return { type: "task.requeued", task: toPending(forgiven, { place: task.place }, nowMs) };
 }
 
 function extend(tasks: Tasks, command: ExtendTask, nowMs: number): Decision<TaskEvent> {
@@ -421,7 +429,7 @@ function cancel(tasks: Tasks, { taskId }: CancelTask, nowMs: number): Decision<T
   }
 }
 
-function requeue(tasks: Tasks, { taskId }: RequeueTask): Decision<TaskEvent> {
+function requeue(tasks: Tasks, { taskId }: RequeueTask, nowMs: number): Decision<TaskEvent> {
   const before = tasks.byId.get(taskId);
   if (!before) return notFound(taskId);
   if (before.state !== "dead" && before.state !== "cancelled") {
@@ -430,13 +438,13 @@ function requeue(tasks: Tasks, { taskId }: RequeueTask): Decision<TaskEvent> {
   }
   if (!hasQueueFor(tasks, before.requiredTools)) return tooManyQueues();
   const anew = { ...before, retryCount: 0, deliveriesForgiven: before.deliveries };
-  const task = toPending(anew, { place: tasks.lastPlace + 1 });
+  const task = toPending(anew, { place: tasks.lastPlace + 1 }, nowMs);
   return accept({ type: "task.requeued", task });
 }
 
 /** A delayed task whose time has come joins the end of the queue. */
-export function makeReady(tasks: Tasks, task: Task): TaskEvent {
-  return { type: "task.ready", task: toPending(task, { place: tasks.lastPlace + 1 }) };
+export function makeReady(tasks: Tasks, task: Task, nowMs: number): TaskEvent {
+  return { type: "task.ready", task: toPending(task, { place: tasks.lastPlace + 1 }, nowMs) };
 }
 
 /** Gives back a task whose claim ran out. It joins the end of the queue, unless that was the last time. */
@@ -467,7 +475,7 @@ function endClaims(tasks: Tasks, claimed: readonly ClaimedTask[], nowMs: number)
       return { type: "task.dead", task: toDead({ ...task, failureReason }, nowMs) };
     }
     place += 1;
-    return { type: "task.requeued", task: toPending(task, { place }) };
+    return { type: "task.requeued", task: toPending(task, { place }, nowMs) };
   });
   return [...events, ...makeRoom(tasks, dead)];
 }
@@ -521,11 +529,11 @@ function makeRoom(tasks: Tasks, count: number): TaskEvent[] {
 
 function waitingFor(record: TaskRecord, delayMs: number, nowMs: number): Task {
   if (delayMs > 0) return { ...record, state: "delayed", readyAtMs: nowMs + delayMs };
-  return { ...record, state: "pending" };
+  return { ...record, state: "pending", pendingSinceMs: nowMs };
 }
 
-function toPending(task: Task, { place }: { readonly place: number }): Task {
-  return { ...recordOf(task), place, state: "pending" };
+function toPending(task: Task, { place }: { readonly place: number }, nowMs: number): Task {
+  return { ...recordOf(task), place, state: "pending", pendingSinceMs: nowMs };
 }
 
 function toDead(task: ClaimedTask, nowMs: number): Task {
@@ -554,12 +562,12 @@ function recordOf(task: TaskRecord): TaskRecord {
   return lastFailure === undefined ? record : { ...record, lastFailure };
 }
 
-/** Fills in what a task that 0.1.0 wrote down does not have. */
-export function withDefaults<Written extends Partial<TaskRecord>>(task: Written): Written {
-  const { deliveriesForgiven = 0, deliveriesMax = 0, priority = 0 } = task;
-  return task.priority === undefined
-    ? { ...task, deliveriesForgiven, deliveriesMax, priority }
-    : task;
+/** Fills in what a task that an older release wrote down does not have. */
+export function withDefaults<Written extends Task>(task: Written): Written {
+  const isPending = task.state === "pending";
+  if (task.priority !== undefined && !(isPending && task.pendingSinceMs === undefined)) return task;
+  const defaults = { deliveriesForgiven: 0, deliveriesMax: 0, priority: 0 };
+  return { ...defaults, ...(isPending && { pendingSinceMs: task.createdAtMs }), ...task };
 }
 
 export function evolve(tasks: OwnTasks, event: TaskEvent): void {

@@ -147,8 +147,8 @@ export class Plane {
   /**
    * Like `submit`, but where there is nothing to claim, or another holds the lease, it waits in line
    * until it has it, until the agent dies, or until the signal aborts (then it rejects with the signal's
-   * reason). With a key its place is kept for a while: who waits again with the same key takes it over,
-   * and if its turn came meanwhile, `look` finds no events and what was granted in the state.
+   * reason). With a key its place is kept for a while: who waits again with the same key takes it over. If
+   * it was granted something and did not hear of it, `look` finds no events and the grant in the state.
    */
   wait<Value>(
     command: WaitingCommand,
@@ -178,8 +178,9 @@ export class Plane {
       reject(signal.reason);
     };
     let place = this.#waitingRoom.find(command);
+    const isBack = place !== undefined;
     // Who returns was let in before, and may do so before we notice that it had left.
-    const most = place ? limits.listenersMax : limits.waitingMax;
+    const most = isBack ? limits.listenersMax : limits.waitingMax;
     if (!place) {
       const ask = (): Decision<Event> => this.#apply(command, caller);
       const decision = ask();
@@ -193,8 +194,9 @@ export class Plane {
       const message = `${most} calls are waiting already`;
       return Promise.resolve({ refusal: { code: "limit_reached", message } });
     }
-    this.#waitingRoom.join(place, listener);
     signal.addEventListener("abort", giveUp);
+    if (isBack) this.#waitingRoom.rejoin(place, listener, this.#state);
+    else this.#waitingRoom.join(place, listener);
     return promise;
   }
 

@@ -172,17 +172,52 @@ test("another key, another task or another agent is another place", async () => 
     waits(plane, acquire("u", "bob", 60_000, "k")),
     waits(plane, acquire("t", "eve", 60_000, "k")),
   ];
+  const back = waits(plane, acquire("t", "bob", 60_000, "k"));
   await given(plane, release("t", "ada", await tokenOf(plane, "t")));
-  assert.equal(await isSettled(Promise.race(others)), false, "the place that was kept is first");
+  assert.equal(await back, "bob", "the place that was kept is first");
+  assert.equal(await isSettled(Promise.race(others)), false);
   assert.equal((await holding(plane, "t"))?.key, "k");
 });
 
-test("who is granted a lease while it is away finds it when it is back, unchanged", async () => {
-  await using opened = await openWith("ada", "bob");
+test("nothing is given to who is away: the next in line has it, and the place is kept", async () => {
+  await using opened = await openWith("ada", "bob", "eve");
   const { plane } = opened;
   await given(plane, acquire("t", "ada"));
   await letGo(plane, acquire("t", "bob", 60_000, "k"));
+  const eve = waits(plane, acquire("t", "eve"));
   await given(plane, release("t", "ada", await tokenOf(plane, "t")));
+  assert.equal(await eve, "eve");
+  const ada = waits(plane, acquire("t", "ada"));
+  const bob = waits(plane, acquire("t", "bob", 60_000, "k"));
+  await given(plane, release("t", "eve", await tokenOf(plane, "t")));
+  assert.equal(await bob, "bob");
+  assert.equal(await isSettled(ada), false);
+});
+
+test("what nobody else wanted is there for who comes back, unless it has it already", async () => {
+  await using opened = await openWith("ada", "bob");
+  const { plane } = opened;
+  await given(plane, acquire("t", "ada"), acquire("u", "ada"));
+  for (const task of ["t", "u"]) await letGo(plane, acquire(task, "bob", 60_000, "k"));
+  for (const task of ["t", "u"]) {
+    await given(plane, release(task, "ada", await tokenOf(plane, task)));
+    assert.equal(await holding(plane, task), undefined);
+  }
+  assert.equal(await waits(plane, acquire("t", "bob", 60_000, "k")), "bob");
+  await given(plane, acquire("u", "bob"));
+  const token = await tokenOf(plane, "u");
+  const second = waits(plane, acquire("u", "bob", 60_000, "k"));
+  assert.equal(await isSettled(second), false);
+  assert.equal(await tokenOf(plane, "u"), token, "nobody is fenced off by itself");
+});
+
+test("who was granted a lease and did not hear of it finds it when it is back, unchanged", async () => {
+  await using opened = await openWith("ada", "bob");
+  const { plane } = opened;
+  await given(plane, acquire("t", "ada"));
+  const unheard = waits(plane, acquire("t", "bob", 60_000, "k"));
+  await given(plane, release("t", "ada", await tokenOf(plane, "t")));
+  await unheard;
   const token = await tokenOf(plane, "t");
   const seen: (readonly Event[])[] = [];
   const back = await plane.wait(
@@ -231,13 +266,23 @@ test("a claim with a key keeps its place too, and its types are part of it", asy
   assert.equal(await isSettled(other), false);
 });
 
-test("a task that was claimed for who is away is found again by its key", async () => {
+test("no task is claimed for who is away, and one that nobody took is there when it is back", async () => {
   await using opened = await openWith("ada", "bob");
   const { plane } = opened;
   await letGo(plane, claim("ada", { key: "k" }));
   const bob = waits(plane, claim("bob"));
+  await given(plane, createTask("t", { deliveriesMax: 1 }));
+  assert.equal(await bob, "t");
+  await given(plane, createTask("u", { deliveriesMax: 1 }));
+  assert.equal(await waits(plane, claim("ada", { key: "k" })), "u");
+});
+
+test("a claim of which its claimant did not hear is found again by its key", async () => {
+  await using opened = await openWith("ada");
+  const { plane } = opened;
+  const unheard = waits(plane, claim("ada", { key: "k" }));
   await given(plane, createTask("t"));
-  assert.equal(await isSettled(bob), false);
+  await unheard;
   const look = ({ tasks }: State): string | undefined => claimByKey(tasks, agentId("ada"), "k")?.id;
   const back = await plane.wait(claim("ada", { key: "k" }), me, look, { signal: forever });
   assert.equal(back.value, "t");

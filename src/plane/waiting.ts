@@ -1,7 +1,8 @@
 /**
  * Commands that were told "not now" and wait in line, fairly: claims in the order in which they came,
  * acquires in the order in which they came for the same task. A place in line outlives who stands in it
- * if it has a key: whoever comes back in time, with the same key, finds it again.
+ * if it has a key: whoever comes back in time, with the same key, finds it again. But nothing is given to a
+ * place to which nobody listens, since whoever left may be dead; the next in line is asked.
  */
 import {
   type AcquireLease,
@@ -50,7 +51,18 @@ export class WaitingRoom {
     return command.key === undefined ? undefined : this.#byKey.get(nameOf(command, command.key));
   }
 
-  /** A place at the end of the line, or one that was found, and someone who listens. */
+  /**
+   * Someone listens at a place that was found. What nobody else wanted while it was away it has now: that
+   * passes over nobody.
+   */
+  rejoin(place: Place, listener: Listener, state: State): void {
+    const { command, listeners } = place;
+    const wasLeft = listeners.size === 0;
+    this.join(place, listener);
+    if (wasLeft && isThereFor(command, state)) this.#ask(place);
+  }
+
+  /** Someone listens, at a place at the end of the line if it is a new one. */
   join(place: Place, listener: Listener): void {
     place.listeners.add(listener);
     this.#listeners += 1;
@@ -101,7 +113,7 @@ export class WaitingRoom {
           break;
         case "recovered":
           for (const place of this.#byAgent.get(stir.agentId) ?? []) {
-            if (place.command.type === "task.claim") this.#ask(place);
+            if (place.command.type === "task.claim") this.#offer(place);
           }
           break;
         case "dead":
@@ -114,7 +126,7 @@ export class WaitingRoom {
     if (!mayClaim) return;
     for (const place of this.#claims) {
       if (state.tasks.queues.size === 0) return;
-      this.#ask(place);
+      this.#offer(place);
     }
   }
 
@@ -128,8 +140,13 @@ export class WaitingRoom {
   #passOn(taskId: TaskId): void {
     for (const place of this.#byTask.get(taskId) ?? []) {
       // Who died in the same moment does not keep the others waiting.
-      if (!this.#ask(place).refusal) return;
+      if (this.#offer(place)) return;
     }
+  }
+
+  /** Answers whether it was taken. */
+  #offer(place: Place): boolean {
+    return place.listeners.size > 0 && !this.#ask(place).refusal;
   }
 
   #ask(place: Place): Decision<Event> {
@@ -159,6 +176,11 @@ export class WaitingRoom {
 /** Whether to wait is better than to be told. */
 export function isNotNow(refusal: Refusal | undefined): refusal is Refusal {
   return refusal?.code === "no_task" || refusal?.code === "lease_held";
+}
+
+/** A lease that its holder asks for again would fence it off: then there is nothing for it. */
+function isThereFor(command: WaitingCommand, { leases, tasks }: State): boolean {
+  return command.type === "task.claim" ? tasks.queues.size > 0 : !leases.held.has(command.taskId);
 }
 
 /** The same agent, the same thing and the same key make the same place. */

@@ -1,5 +1,5 @@
 /** What needs a person: who waits for one, who fell silent, what nobody can or will do. */
-import type { State, Task } from "../../core/index.ts";
+import type { State } from "../../core/index.ts";
 import type { Answer, Attention } from "../../wire/api/index.ts";
 import { limits } from "./limits.ts";
 import type { OperationParts, Reply } from "./operations.ts";
@@ -140,8 +140,8 @@ function longWaitingIn({ tasks }: State, nowMs: number): readonly LongWaiting[] 
     for (const { first, size } of lanes.values().take(left)) {
       left -= 1;
       const task = first && tasks.byId.get(first.key);
-      if (!task) continue;
-      const sinceMs = waitingSince(task, nowMs);
+      if (task?.state !== "pending") continue;
+      const { pendingSinceMs: sinceMs } = task;
       if (nowMs - sinceMs < limits.stuckMs) continue;
       const text = `${size} waiting for an agent with ${tools.join(", ")}; there is none`;
       const { id, type: name } = task;
@@ -150,18 +150,4 @@ function longWaitingIn({ tasks }: State, nowMs: number): readonly LongWaiting[] 
     if (stuck.length > 0) found.push({ tools, stuck });
   }
   return found;
-}
-
-const firstSeenMs = new WeakMap<Task, number>();
-
-/**
- * The state does not say since when a task may be claimed: it may have been delayed, or claimed before. So
- * it counts from when it was first seen to wait as it does now, which is never too early. A task is told
- * of too late rather than wrongly, and not by the first look after a start.
- */
-function waitingSince(task: Task, nowMs: number): number {
-  const known = firstSeenMs.get(task);
-  if (known !== undefined) return known;
-  firstSeenMs.set(task, nowMs);
-  return nowMs;
 }
