@@ -385,10 +385,18 @@ test("who leaves the line without a key has left it, with a key keeps its place"
   const held = await acquire(to, "t");
   const left = await register(to, "left");
   const kept = await register(to, "kept");
+  const last = await register(to, "last");
   await leaveLine(to, { agentId: left.id });
   await leaveLine(to, { agentId: kept.id, key: "k" });
+  const waitMs = 60_000;
+  const waiting = [
+    to.done("acquireLease", { taskId: "t", agentId: last.id, waitMs }),
+    to.done("acquireLease", { taskId: "t", agentId: left.id, waitMs }),
+    to.done("acquireLease", { taskId: "t", agentId: kept.id, waitMs }, { key: "k" }),
+  ];
+  await to.waiting(3);
   await to.done("releaseLease", { taskId: "t", agentId: held.holder, token: held.token });
-  const lease = await to.done("getLease", { taskId: "t" });
+  const lease = await Promise.race(waiting);
   assert.equal(lease.holder, kept.id);
   const again = await to.done("acquireLease", { taskId: "t", agentId: kept.id }, { key: "k" });
   assert.deepEqual(again, lease, "whoever comes back is told");

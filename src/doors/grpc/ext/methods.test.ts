@@ -104,19 +104,24 @@ test("[AK-6-8] an acquire that is asked for again with its key is the same lease
 test("with a key, who hangs up and comes back has kept its place; without, it is given up", async () => {
   await using scene = await open();
   const { ext, client } = scene;
-  const [ada = "", bob = "", eve = ""] = await agents(scene, "ada", "bob", "eve");
+  const [ada = "", bob = "", eve = "", dan = ""] = await agents(scene, "ada", "bob", "eve", "dan");
   const { lease } = await client.acquireLease({ taskId: "t", agentId: ada });
   await hangUp(scene, { taskId: "t", agentId: eve, waitMs: 60_000 });
   const asked = { taskId: "t", agentId: bob, waitMs: 60_000, idempotencyKey: "k" };
   await hangUp(scene, asked);
   const eves = ext.acquireLease({ taskId: "t", agentId: eve, waitMs: 60_000 });
   await waitingIn(scene, 2);
+  const bobs = ext.acquireLease(asked);
+  const dans = ext.acquireLease({ taskId: "t", agentId: dan, waitMs: 60_000 });
+  await waitingIn(scene, 3);
   await client.releaseLease({ taskId: "t", agentId: ada, token: lease?.token });
-  const back = await ext.acquireLease(asked);
-  assert.equal(back.acquired, true, "its turn came while it was away");
-  assert.equal(back.lease?.holderAgentId, bob);
+  assert.equal((await bobs).lease?.holderAgentId, bob);
+  const again = await ext.acquireLease(asked);
+  assert.deepEqual(again.lease, (await bobs).lease, "who asks again is told the same");
   await ext.withdraw({ agentId: bob, idempotencyKey: "k" });
   assert.equal((await eves).lease?.holderAgentId, eve, "what was withdrawn is free");
+  await client.deregister({ agentId: eve });
+  assert.equal((await dans).lease?.holderAgentId, dan);
 });
 
 test("a place that is withdrawn is not served", async () => {
