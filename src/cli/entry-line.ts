@@ -88,6 +88,13 @@ export function describeEntry(entry: Entry, names: Names): EntryLine {
       return describeTask(entry.type, entry.task, names);
     case "task.forgotten":
       return { text: `task ${entry.taskId.slice(0, 8)} is forgotten`, tone: "dim" };
+    case "observed.changed": {
+      const { name, state, note } = entry.observed;
+      const said = note === "" ? "" : `: ${note}`;
+      return { text: `${name} is ${state}${said}`, tone: state === "waiting" ? "warn" : undefined };
+    }
+    case "observed.left":
+      return { text: `${entry.observed.name} has left`, tone: "dim" };
     case "plane.opened":
       return { text: "the daemon started", tone: "bold" };
     case "plane.resumed":

@@ -7,6 +7,7 @@ import type { PolicyEvent } from "./entitlements.ts";
 import type { Token } from "./ids.ts";
 import { term, token } from "./ids.ts";
 import type { LeaseEvent } from "./leases.ts";
+import type { ObservedEvent } from "./observed.ts";
 import type { RegistryEvent } from "./registry.ts";
 import { type TaskEvent, withDefaults } from "./tasks.ts";
 
@@ -27,7 +28,8 @@ export type Event =
   | LeaseEvent
   | ElectionEvent
   | PolicyEvent
-  | TaskEvent;
+  | TaskEvent
+  | ObservedEvent;
 export type EventType = Event["type"];
 
 /**
@@ -58,6 +60,8 @@ export const topics: Readonly<Record<EventType, string>> = {
   "agent.active": "",
   "agent.forgotten": "",
   "task.forgotten": "",
+  "observed.changed": "",
+  "observed.left": "",
   "election.joined": "",
   "election.left": "",
   "plane.opened": "",

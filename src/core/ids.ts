@@ -10,6 +10,8 @@ export type AgentId = Branded<string, "AgentId">;
 export type TaskId = Branded<string, "TaskId">;
 export type GroupName = Branded<string, "GroupName">;
 export type PolicyId = Branded<string, "PolicyId">;
+/** Of an agent that was only seen: what it calls itself in the file that tells of it. */
+export type ObservedId = Branded<string, "ObservedId">;
 
 /** A fencing token. Of two holders of one task, the later has the larger token. */
 export type Token = Branded<bigint, "Token">;
@@ -20,5 +22,6 @@ export const agentId = (text: string): AgentId => text as AgentId;
 export const taskId = (text: string): TaskId => text as TaskId;
 export const groupName = (text: string): GroupName => text as GroupName;
 export const policyId = (text: string): PolicyId => text as PolicyId;
+export const observedId = (text: string): ObservedId => text as ObservedId;
 export const token = (value: bigint): Token => value as Token;
 export const term = (value: bigint): Term => value as Term;

@@ -21,6 +21,8 @@ export {
   agentId,
   type GroupName,
   groupName,
+  type ObservedId,
+  observedId,
   type PolicyId,
   policyId,
   type TaskId,
@@ -48,6 +50,7 @@ export {
   type Stir,
   stirOf,
 } from "./machine.ts";
+export { type Observed, type ObservedState, observedStates } from "./observed.ts";
 export {
   type Activity,
   type Agent,

@@ -13,6 +13,8 @@ export const limits = {
 
   /** Bounds on what is alive. Each is far above what one machine is used for, and below what it can hold. */
   agentsMax: 1_000_000,
+  /** Those that a machine has: each is a file or a process. */
+  observedMax: 10_000,
   leasesMax: 1_000_000,
   groupsMax: 100_000,
   candidatesMax: 10_000,

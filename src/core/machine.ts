@@ -9,6 +9,7 @@ import * as entitlements from "./entitlements.ts";
 import { type Event, topics } from "./events.ts";
 import { type AgentId, type TaskId, token } from "./ids.ts";
 import * as leases from "./leases.ts";
+import * as observed from "./observed.ts";
 import * as registry from "./registry.ts";
 import * as tasks from "./tasks.ts";
 
@@ -18,6 +19,7 @@ export type State = {
   readonly elections: elections.Elections;
   readonly entitlements: entitlements.Entitlements;
   readonly tasks: tasks.Tasks;
+  readonly observed: observed.ObservedAgents;
   /** Counts published events, without a gap. */
   readonly lastBusSequence: number;
 };
@@ -28,6 +30,7 @@ export type OwnState = {
   readonly elections: elections.OwnElections;
   readonly entitlements: entitlements.OwnEntitlements;
   readonly tasks: tasks.OwnTasks;
+  readonly observed: observed.OwnObservedAgents;
   lastBusSequence: number;
 };
 
@@ -62,6 +65,7 @@ export type Command =
   | elections.ElectionCommand
   | entitlements.PolicyCommand
   | tasks.TaskCommand
+  | observed.ObservedCommand
   | tasks.ClaimTask;
 
 export function emptyState(): OwnState {
@@ -71,6 +75,7 @@ export function emptyState(): OwnState {
     elections: elections.emptyElections(),
     entitlements: entitlements.emptyEntitlements(),
     tasks: tasks.emptyTasks(),
+    observed: observed.emptyObserved(),
     lastBusSequence: 0,
   };
 }
@@ -139,6 +144,9 @@ export function decide(state: State, command: Command, nowMs: number): Decision<
     case "task.cancel":
     case "task.requeue":
       return tasks.decide(state.tasks, command, nowMs);
+    case "observed.report":
+    case "observed.leave":
+      return observed.decide(state.observed, command, nowMs);
   }
 }
 
@@ -232,6 +240,10 @@ export function evolve(state: OwnState, event: Event): void {
     case "task.forgotten":
       tasks.evolve(state.tasks, event);
       return;
+    case "observed.changed":
+    case "observed.left":
+      observed.evolve(state.observed, event);
+      return;
   }
 }
 
@@ -318,6 +330,8 @@ export function stirOf(event: Event): Stir | undefined {
     case "task.cancelled":
     case "task.dead":
     case "task.forgotten":
+    case "observed.changed":
+    case "observed.left":
       return undefined;
   }
 }

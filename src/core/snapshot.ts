@@ -8,6 +8,7 @@ import { type Policy, putPolicy } from "./entitlements.ts";
 import { type AgentId, type TaskId, term, token } from "./ids.ts";
 import { type Lease, putLease } from "./leases.ts";
 import { emptyState, type OwnState, type State } from "./machine.ts";
+import { type Observed, putObserved } from "./observed.ts";
 import { type Activity, type Agent, putAgent } from "./registry.ts";
 import { keepBytes, putTask, type Task, withDefaults } from "./tasks.ts";
 
@@ -21,6 +22,7 @@ type Rows = {
   readonly task: Task;
   readonly input: readonly [TaskId, string];
   readonly output: readonly [TaskId, string];
+  readonly observed: Observed;
   /** Soft: left out of what is compared. */
   readonly heartbeat: readonly [AgentId, number];
 };
@@ -39,7 +41,7 @@ export type Section = {
 
 /** A consistent copy of the references, in one go. */
 export function capture(state: State): readonly Section[] {
-  const { registry, leases, elections, entitlements, tasks, lastBusSequence } = state;
+  const { registry, leases, elections, entitlements, tasks, observed, lastBusSequence } = state;
   const { lastToken } = leases;
   const { lastPlace } = tasks;
   const { listeningSinceMs } = registry;
@@ -62,6 +64,7 @@ export function capture(state: State): readonly Section[] {
     { name: "task", rows: open.concat(ended) },
     { name: "input", rows: [...tasks.inputs] },
     { name: "output", rows: [...tasks.outputs] },
+    { name: "observed", rows: [...observed.byId.values()] },
   ];
 }
 
@@ -123,6 +126,9 @@ export class Restoring {
         return;
       case "output":
         keepBytes(state.tasks, state.tasks.outputs, value[0], value[1]);
+        return;
+      case "observed":
+        putObserved(state.observed, value);
         return;
     }
   }

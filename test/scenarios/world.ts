@@ -327,6 +327,9 @@ function print(event: Event): string {
       return `${event.type} ${event.agentId}`;
     case "task.forgotten":
       return `${event.type} ${event.taskId}`;
+    case "observed.changed":
+    case "observed.left":
+      return `${event.type} ${event.observed.id}`;
     case "election.joined":
     case "election.left":
       return `${event.type} ${event.group} ${event.agentId}`;

@@ -82,6 +82,8 @@ export function forecast(state: State, command: Command): string | undefined {
     case "policy.delete":
     case "task.unclaim":
     case "key.withdraw":
+    case "observed.report":
+    case "observed.leave":
       return undefined;
   }
 }

@@ -154,6 +154,8 @@ function payloadOf(event: Event): wire.Event["payload"] {
     case "task.forgotten":
     case "election.joined":
     case "election.left":
+    case "observed.changed":
+    case "observed.left":
     case "plane.opened":
     case "plane.resumed":
       return undefined;

@@ -191,6 +191,8 @@ function encodeEvent(event: Event): api.EntryBody {
     case "election.left":
     case "policy.changed":
     case "policy.deleted":
+    case "observed.changed":
+    case "observed.left":
       return event;
   }
 }

@@ -355,6 +355,9 @@ function mentions(event: Event, id: string): boolean {
       return event.task.id === id || ("claimant" in event.task && event.task.claimant === id);
     case "task.forgotten":
       return event.taskId === id;
+    case "observed.changed":
+    case "observed.left":
+      return event.observed.id === id;
     case "plane.opened":
     case "plane.resumed":
       return false;

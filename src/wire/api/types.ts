@@ -55,6 +55,86 @@ export type AgentDetail = Agent & {
   readonly groups: readonly { readonly group: string; readonly isLeader: boolean }[];
 };
 
+/**
+ * What a person wants to know first of an agent. `waiting` is for a person; `silent`: says that it works, and
+ * nothing came of it for a while; `lost`: should be heard of, and is not.
+ */
+export type SightingState =
+  | "waiting"
+  | "working"
+  | "silent"
+  | "failed"
+  | "lost"
+  | "idle"
+  | "stopped"
+  | "unknown";
+
+/** An agent that only a file tells of: seen, not coordinated. */
+export type Observed = {
+  readonly id: string;
+  readonly name: string;
+  readonly state: Exclude<SightingState, "silent">;
+  /** What it does or waits for, in its own words. */
+  readonly note: string;
+  readonly goal: string;
+  readonly workspace: string;
+  readonly source: "hook" | "file";
+  readonly sinceMs: number;
+};
+
+/** How we know of an agent, the best first: it spoke here, its host told, a file says so, a process is there. */
+export type SourceKind = "registry" | "hook" | "file" | "process";
+
+/** What one source says. */
+export type Known = {
+  readonly source: SourceKind;
+  readonly state: SightingState;
+  /** In the source's own word. */
+  readonly word: string;
+  readonly sinceMs?: number;
+  readonly heardAtMs: number;
+  /** Of the file. */
+  readonly path?: string;
+};
+
+/** An agent, whoever tells of it. */
+export type Sighting = {
+  readonly id: string;
+  readonly name: string;
+  /** The machine. */
+  readonly host: string;
+  readonly pid?: number;
+  readonly startedAtMs?: number;
+  /** By the best source. */
+  readonly state: SightingState;
+  readonly sinceMs?: number;
+  readonly lastProgressAtMs?: number;
+  /** The best first. */
+  readonly known: readonly Known[];
+  /** Two sources say different things of it. */
+  readonly isContradicted: boolean;
+  readonly workspace?: string;
+  readonly branch?: string;
+  /** What it does or asks, in its own words. */
+  readonly doing?: string;
+  readonly task?: string;
+  readonly goal?: string;
+  readonly tokens?: { readonly input: number; readonly output: number };
+  readonly costUsd?: number;
+  readonly tmux?: { readonly socket: string; readonly pane: string };
+  /** The one command that would show more. */
+  readonly hint?: string;
+};
+
+export type Sightings = {
+  /** Who waits for a person first. */
+  readonly agents: readonly Sighting[];
+  /** How many there are, if not all are shown. */
+  readonly total: number;
+  readonly counts: Readonly<Record<SightingState, number>>;
+  readonly nowMs: number;
+};
+
 /** When what follows if no further heartbeat comes. */
 export type Heartbeat = {
   readonly liveness: Liveness;
@@ -314,6 +394,7 @@ export type EntryBody =
       readonly task: Omit<Task, "claimantName">;
     }
   | { readonly type: "task.forgotten"; readonly taskId: string }
+  | { readonly type: "observed.changed" | "observed.left"; readonly observed: Observed }
   | { readonly type: "plane.opened" | "plane.resumed" };
 
 /** Asks for a page. */

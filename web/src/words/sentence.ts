@@ -119,6 +119,12 @@ export function sentenceOf(entry: Entry): readonly Part[] {
       return ["task ", task(entry), " was given up", ...because(entry.task.failureReason)];
     case "task.forgotten":
       return ["task ", { name: entry.taskId }, " was forgotten"];
+    case "observed.changed": {
+      const { name, state, note } = entry.observed;
+      return [{ name }, ` is ${state}`, ...(note === "" ? [] : [": ", { name: note }])];
+    }
+    case "observed.left":
+      return [{ name: entry.observed.name }, " left"];
     case "plane.opened":
       return ["the daemon started"];
     case "plane.resumed":
