@@ -70,7 +70,8 @@ test("there is a bound, and those who are known already may change at it", () =>
 test("what is observed survives with the snapshot, and publishes nothing", () => {
   const state = emptyState();
   const decision = decideAll(state, report({}), 1_000);
-  for (const event of decision.events ?? []) evolveAll(state, event);
+  assert(!decision.refusal);
+  for (const event of decision.events) evolveAll(state, event);
   assert.equal(state.lastBusSequence, 0);
   const restoring = new Restoring();
   for (const section of capture(state)) {
