@@ -133,6 +133,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       const asked = model && (await model.ask(question.query));
       return await plane.read(() => find.search(question, asked));
     },
+    lookAround: async () => [],
     ranking: () => (model ? find.ranking(model.trouble) : { ranking: "table" }),
     ...(options.taskLimits ? { taskLimits: options.taskLimits } : {}),
     isReady: () => !isClosing,

@@ -121,6 +121,7 @@ async function serveIn(
       credentials: new Credentials("secret"),
       find: async () => ({ hits: [], ranking: "table" }),
       ranking: () => ({ ranking: "table" }),
+      lookAround: async () => [],
       isReady: () => true,
       onFault: (fault) => assert.fail(String(fault)),
     }),

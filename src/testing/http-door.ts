@@ -71,6 +71,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     credentials: new Credentials(testToken),
     find: (question) => findByTools(plane, question),
     ranking: () => ({ ranking: "table" }),
+    lookAround: async () => [],
     isReady: () => true,
     onFault,
     ...rest,

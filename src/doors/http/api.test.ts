@@ -26,6 +26,7 @@ const carriedOut: { readonly [Name in OperationName]: (to: TestDoor) => Promise<
   getOverview: (to) => to.done("getOverview", {}),
   getAttention: (to) => to.done("getAttention", {}),
   getTimeline: (to) => to.done("getTimeline", {}),
+  getStatus: (to) => to.done("getStatus", {}),
   listEntries: (to) => to.done("listEntries", {}),
   listAgents: (to) => to.done("listAgents", {}),
   registerAgent: (to) => register(to, "scraper"),

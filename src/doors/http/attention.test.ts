@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type Observed, observedId } from "../../core/index.ts";
 import { openTestDoor, type TestDoor } from "../../testing/http-door.ts";
+import { test as me } from "../../testing/test-plane.ts";
 import type { Agent, Attention } from "../../wire/api/index.ts";
 import { limits } from "./limits.ts";
 
@@ -23,12 +25,38 @@ test("an agent that waits for a person says for what and since when", async () =
   const asks = { state: "waiting", note: "delete 3 files?" } as const;
   await to.done("heartbeat", { agentId: id, activity: asks });
   await to.clock.pass(2_000, 1_000);
-  const item = { kind: "agent_waiting", id, name: "claude", sinceMs } as const;
+  const item = { kind: "agent_waiting", source: "registry", id, name: "claude", sinceMs } as const;
   assert.deepEqual(await attention(to), [{ ...item, text: "asks: delete 3 files?" }]);
   await to.done("heartbeat", { agentId: id, activity: { state: "waiting", note: "" } });
   assert.deepEqual(await attention(to), [{ ...item, text: "waits for a person" }]);
   await to.done("deregisterAgent", { agentId: id });
   assert.deepEqual(await attention(to), [], "the dead wait for nobody");
+});
+
+test("who only a file tells of is told with how we know, if it waits or is lost", async () => {
+  await using to = await openTestDoor();
+  const seen = { name: "codex", note: "", goal: "", workspace: "", source: "hook" } as const;
+  const report = async (id: string, state: Observed["state"], note = ""): Promise<void> => {
+    const observed = { ...seen, id: observedId(id), state, note, sinceMs: 500 };
+    await to.plane.submit({ type: "observed.report", observed }, me, () => ({}));
+  };
+  await report("codex-1", "working");
+  assert.deepEqual(await attention(to), []);
+  await report("codex-1", "waiting", "delete 3 files?");
+  await report("codex-2", "lost");
+  const about = { source: "hook", name: "codex", sinceMs: 500 } as const;
+  assert.deepEqual(await attention(to), [
+    { kind: "agent_waiting", id: "codex-1", ...about, text: "asks: delete 3 files?" },
+    {
+      kind: "agent_unreachable",
+      id: "codex-2",
+      ...about,
+      text: "its status file is not kept up to date any more",
+    },
+  ]);
+  const { text: metrics } = await to.ask("GET", "/metrics");
+  assert.match(metrics, /^tipstaff_agents_observed\{state="waiting"\} 1$/m);
+  assert.match(metrics, /^agentkeeper_agents_alive 0$/m, "observed agents are not registered ones");
 });
 
 test("an agent that says it works, and nothing more for five minutes, is silent", async () => {
@@ -40,7 +68,14 @@ test("an agent that says it works, and nothing more for five minutes, is silent"
   assert.deepEqual(await attention(to), []);
   await passWithHeartbeats(to, agentId, 4_000);
   const text = "says it works, but nothing was heard of its progress; last: writing: main.tf";
-  const item = { kind: "agent_silent", id: agentId, name: "scraper", sinceMs, text } as const;
+  const item = {
+    kind: "agent_silent",
+    source: "registry",
+    id: agentId,
+    name: "scraper",
+    sinceMs,
+    text,
+  } as const;
   assert.deepEqual(await attention(to), [item]);
   await to.done("heartbeat", { agentId, activity: { state: "writing", note: "main.tf" } });
   assert.deepEqual(await attention(to), [], "it said so again");
@@ -89,7 +124,9 @@ test("a task that nobody has the tools for is stuck after a minute", async () =>
   await passWithHeartbeats(to, agentId, limits.stuckMs);
   const { id, createdAtMs: sinceMs } = first;
   const text = "2 waiting for an agent with pen, paper; there is none";
-  assert.deepEqual(await attention(to), [{ kind: "task_stuck", id, name: "draw", sinceMs, text }]);
+  assert.deepEqual(await attention(to), [
+    { kind: "task_stuck", source: "registry", id, name: "draw", sinceMs, text },
+  ]);
   await to.done("registerAgent", { card: { name: "artist", tools: ["paper", "pen"] } });
   assert.deepEqual(await attention(to), []);
 });

@@ -26,6 +26,7 @@ async function lookFor({ plane, find }: Parts, turn: Turn): Promise<Answer<"getA
   return slices(plane, turn, function* (state, nowMs) {
     const notes = new Notes();
     yield* noteActivities(notes, state, nowMs);
+    yield* noteObserved(notes, state);
     yield* noteUnreachable(notes, state);
     yield* noteDeadTasks(notes, state);
     yield* noteLeaderless(notes, state);
@@ -49,9 +50,18 @@ class Notes {
     group_leaderless: new Smallest(limits.attentionMax),
   };
 
-  *add(about: Omit<Attention, "text">, text: () => string): Look<void> {
+  *add(about: Omit<Note["about"], "source">, text: () => string): Look<void> {
+    yield* this.addFrom("registry", about, text);
+  }
+
+  *addFrom(
+    source: Attention["source"],
+    about: Omit<Note["about"], "source">,
+    text: () => string,
+  ): Look<void> {
     const kind = this.#byKind[about.kind];
-    if (kind.offer(about.sinceMs, about.id, { about, text })) yield* kind.shrink();
+    const note = { about: { ...about, source }, text };
+    if (kind.offer(about.sinceMs, about.id, note)) yield* kind.shrink();
   }
 
   *print(): Look<Answer<"getAttention">> {
@@ -77,9 +87,7 @@ function* noteActivities(notes: Notes, { registry }: State, nowMs: number): Look
     if (agent?.liveness !== "alive") continue;
     const { name } = agent.card;
     if (state === "waiting") {
-      yield* notes.add({ kind: "agent_waiting", id, name, sinceMs }, () =>
-        note === "" ? "waits for a person" : `asks: ${note}`,
-      );
+      yield* notes.add({ kind: "agent_waiting", id, name, sinceMs }, () => asks(note));
       continue;
     }
     const heardAtMs = registry.reports.get(id) ?? Math.max(sinceMs, registry.listeningSinceMs);
@@ -89,6 +97,25 @@ function* noteActivities(notes: Notes, { registry }: State, nowMs: number): Look
       return `says it works, but nothing was heard of its progress; last: ${last}`;
     });
   }
+}
+
+/** Those that only files tell of. */
+function* noteObserved(notes: Notes, { observed }: State): Look<void> {
+  for (const { id, name, state, note, source, sinceMs } of observed.byId.values()) {
+    yield;
+    const about = { id, name, sinceMs };
+    if (state === "waiting") {
+      yield* notes.addFrom(source, { kind: "agent_waiting", ...about }, () => asks(note));
+    } else if (state === "lost") {
+      yield* notes.addFrom(source, { kind: "agent_unreachable", ...about }, () => {
+        return "its status file is not kept up to date any more";
+      });
+    }
+  }
+}
+
+function asks(note: string): string {
+  return note === "" ? "waits for a person" : `asks: ${note}`;
 }
 
 function* noteUnreachable(notes: Notes, { registry }: State): Look<void> {
@@ -127,7 +154,10 @@ function* noteLeaderless(notes: Notes, { elections }: State): Look<void> {
   }
 }
 
-type LongWaiting = { readonly tools: readonly string[]; readonly stuck: readonly Attention[] };
+type LongWaiting = {
+  readonly tools: readonly string[];
+  readonly stuck: readonly Omit<Attention, "source">[];
+};
 
 /** The first of each type in each queue, if it waits for long: nobody may have the tools for it. */
 function longWaitingIn({ tasks }: State, nowMs: number): readonly LongWaiting[] {
@@ -136,7 +166,7 @@ function longWaitingIn({ tasks }: State, nowMs: number): readonly LongWaiting[] 
   for (const { tools, lanes } of tasks.queues.values()) {
     if (left <= 0) break;
     if (tools.length === 0) continue;
-    const stuck: Attention[] = [];
+    const stuck: Omit<Attention, "source">[] = [];
     for (const { first, size } of lanes.values().take(left)) {
       left -= 1;
       const task = first && tasks.byId.get(first.key);

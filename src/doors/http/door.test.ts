@@ -42,12 +42,16 @@ const about: About = {
   isKept: false,
 };
 /** What these tests do not look at. */
-const plain: Pick<HttpDoorOptions, "about" | "timeline" | "credentials" | "find" | "ranking"> = {
+const plain: Pick<
+  HttpDoorOptions,
+  "about" | "timeline" | "credentials" | "find" | "ranking" | "lookAround"
+> = {
   about: () => about,
   timeline: new Timeline(),
   credentials: new Credentials("secret"),
   find: async () => ({ hits: [], ranking: "table" }),
   ranking: () => ({ ranking: "table" }),
+  lookAround: async () => [],
 };
 const paths = ["/", "/healthz", "/readyz", "/metrics", "/api/v1/overview", "/api/v1/events"];
 const loopback = [{ host: "127.0.0.1", port: 0 }];

@@ -30,6 +30,7 @@ export type HttpDoorOptions = {
   readonly credentials: Credentials;
   readonly find: OperationParts["find"];
   readonly ranking: OperationParts["ranking"];
+  readonly lookAround: OperationParts["lookAround"];
   readonly taskLimits?: NonNullable<OperationParts["taskLimits"]>;
   /** Whether a load balancer should send callers here. */
   readonly isReady: () => boolean;

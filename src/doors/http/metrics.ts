@@ -5,7 +5,7 @@
  * observe the whole process until it ends, so that one of these is enough for a process.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { livingCount } from "../../core/index.ts";
+import { livingCount, observedStates } from "../../core/index.ts";
 import type { Plane } from "../../plane/index.ts";
 
 export class Metrics {
@@ -13,6 +13,7 @@ export class Metrics {
   readonly #rpcs: ReadonlyMap<string, Counter.Internal>;
   readonly #agentsAlive: Gauge;
   readonly #leasesActive: Gauge;
+  readonly #observed: Gauge;
   readonly #logSequence: Gauge;
   readonly #watchers: Gauge;
   readonly #commitSeconds: Histogram;
@@ -29,6 +30,12 @@ export class Metrics {
     this.#leasesActive = new Gauge({
       name: "agentkeeper_leases_active",
       help: "Leases held now.",
+      registers,
+    });
+    this.#observed = new Gauge({
+      name: "tipstaff_agents_observed",
+      help: "Agents that files and hosts tell of, by what they are doing; registered ones are not counted.",
+      labelNames: ["state"],
       registers,
     });
     const rpcs = new Counter({
@@ -80,12 +87,14 @@ export class Metrics {
 
   /** All of it in the text format, with the gauges as they are now. */
   async print(plane: Plane): Promise<string> {
-    const now = await plane.read(({ registry, leases }) => ({
+    const now = await plane.read(({ registry, leases, observed }) => ({
       agents: livingCount(registry),
       leases: leases.held.size,
+      observed: { ...observed.counts },
     }));
     this.#agentsAlive.set(now.agents);
     this.#leasesActive.set(now.leases);
+    for (const state of observedStates) this.#observed.set({ state }, now.observed[state]);
     this.#logSequence.set(plane.durableSequence);
     this.#watchers.set(plane.watchers);
     return this.#registry.metrics();

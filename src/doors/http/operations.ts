@@ -7,6 +7,7 @@ import type {
   Lease,
   OperationName,
   Overview,
+  Sighting,
 } from "../../wire/api/index.ts";
 import type { Credentials } from "./credentials.ts";
 import { agentHandlers } from "./operations/agents.ts";
@@ -15,6 +16,7 @@ import { leaseHandlers } from "./operations/leases.ts";
 import { overviewHandlers } from "./operations/overview.ts";
 import { policyHandlers } from "./operations/policies.ts";
 import { sessionHandlers } from "./operations/session.ts";
+import { statusHandlers } from "./operations/status.ts";
 import { taskHandlers } from "./operations/tasks.ts";
 import type { Timeline } from "./timeline.ts";
 
@@ -45,9 +47,16 @@ export type OperationParts = {
   readonly find: (question: FindQuestion) => Promise<Finding>;
   /** By what `find` ranks at the moment. */
   readonly ranking: () => Overview["find"];
+  /** Every agent that is known, whoever tells of it. */
+  readonly lookAround: LookAround;
   /** What a task may bring along and leave behind, where it is less than the API allows. */
   readonly taskLimits?: Partial<TaskLimits>;
 };
+
+/** Who waits for a person first. */
+export type LookAround = (options: {
+  readonly silentAfterMs: number;
+}) => Promise<readonly Sighting[]>;
 
 export type TaskLimits = { readonly inputBytesMax: number; readonly outputBytesMax: number };
 
@@ -89,5 +98,6 @@ export function handlersOf(parts: OperationParts): Handlers {
     ...policyHandlers(plane),
     ...taskHandlers(parts),
     ...sessionHandlers(parts),
+    ...statusHandlers(parts),
   };
 }

@@ -10,6 +10,7 @@ export const routes: Readonly<Record<OperationName, Route>> = {
   getOverview: { method: "GET", path: "/overview" },
   getAttention: { method: "GET", path: "/attention" },
   getTimeline: { method: "GET", path: "/timeline" },
+  getStatus: { method: "GET", path: "/status" },
   listEntries: { method: "GET", path: "/log" },
 
   listAgents: { method: "GET", path: "/agents" },

@@ -305,6 +305,8 @@ export type Attention = {
     | "group_leaderless";
   /** The id of the agent or task, or the name of the group. */
   readonly id: string;
+  /** How we know of it; `hook` and `file`: the agent is observed, and does not speak to us itself. */
+  readonly source: Exclude<SourceKind, "process">;
   /** What to call it. */
   readonly name: string;
   readonly sinceMs: number;
@@ -423,6 +425,14 @@ export type Operations = {
     readonly answer: { readonly items: readonly Attention[]; readonly total: number };
   };
   readonly getTimeline: { readonly input: Nothing; readonly answer: Timeline };
+  readonly getStatus: {
+    readonly input: {
+      readonly limit?: number;
+      /** Who says that it works is silent after so long without progress. */
+      readonly silentAfterMs?: number;
+    };
+    readonly answer: Sightings;
+  };
   readonly listEntries: {
     readonly input: {
       readonly before?: number;

@@ -77,6 +77,18 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     answer: v.timeline,
     refusals: [],
   },
+  getStatus: {
+    summary: "Every agent that is known: from the registry, files, hosts and processes",
+    input: z.strictObject({
+      limit: v.whole(1, limits.pageMax).exactOptional().meta({ default: limits.pageDefault }),
+      silentAfterMs: v
+        .whole(1_000, limits.silentAfterMsMax)
+        .exactOptional()
+        .meta({ default: limits.silentAfterMsDefault }),
+    }),
+    answer: v.sightings,
+    refusals: [],
+  },
   listEntries: {
     summary: "The log, newest first",
     input: z.strictObject({

@@ -309,9 +309,69 @@ export const attention: z.ZodType<api.Attention> = name(
       "group_leaderless",
     ]),
     id: z.string(),
+    source: z.enum(["registry", "hook", "file"]),
     name: z.string(),
     sinceMs: timeMs,
     text: z.string(),
+  }),
+);
+
+const sightingStates = [
+  "waiting",
+  "working",
+  "silent",
+  "failed",
+  "lost",
+  "idle",
+  "stopped",
+  "unknown",
+] as const;
+const sightingState: z.ZodType<api.SightingState> = z.enum(sightingStates);
+
+const known: z.ZodType<api.Known> = name(
+  "Known",
+  z.object({
+    source: z.enum(["registry", "hook", "file", "process"]),
+    state: sightingState,
+    word: z.string(),
+    sinceMs: timeMs.exactOptional(),
+    heardAtMs: timeMs,
+    path: z.string().exactOptional(),
+  }),
+);
+
+const sighting: z.ZodType<api.Sighting> = name(
+  "Sighting",
+  z.object({
+    id: z.string(),
+    name: z.string(),
+    host: z.string(),
+    pid: count.exactOptional(),
+    startedAtMs: timeMs.exactOptional(),
+    state: sightingState,
+    sinceMs: timeMs.exactOptional(),
+    lastProgressAtMs: timeMs.exactOptional(),
+    known: z.array(known),
+    isContradicted: z.boolean(),
+    workspace: z.string().exactOptional(),
+    branch: z.string().exactOptional(),
+    doing: z.string().exactOptional(),
+    task: z.string().exactOptional(),
+    goal: z.string().exactOptional(),
+    tokens: z.object({ input: count, output: count }).exactOptional(),
+    costUsd: z.number().exactOptional(),
+    tmux: z.object({ socket: z.string(), pane: z.string() }).exactOptional(),
+    hint: z.string().exactOptional(),
+  }),
+);
+
+export const sightings: z.ZodType<api.Sightings> = name(
+  "Sightings",
+  z.object({
+    agents: z.array(sighting),
+    total: count,
+    counts: z.record(z.enum(sightingStates), count),
+    nowMs: timeMs,
   }),
 );
 
