@@ -590,6 +590,19 @@ export const commands: readonly CommandRow[] = [
     run: async (values) => (await import("./events.ts")).events(values),
   },
   {
+    name: "history",
+    summary: "show an agent's day as a timeline",
+    examples: ["tipstaff history scraper-1", "tipstaff history codex --day 2026-01-31 --json"],
+    arguments: [{ name: "agent", help: "its id or its name" }],
+    flags: [
+      { name: "day", value: "date", help: "another day than today, such as 2026-01-31" },
+      json,
+      ...asking,
+    ],
+    exits: [[1, "nothing is known of it"], unreachable],
+    run: async (values, words) => (await import("./history.ts")).history(values, words),
+  },
+  {
     name: "completions",
     summary: "print completions for your shell",
     examples: [

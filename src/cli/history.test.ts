@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Entry, EntryBody, Observed } from "../wire/api/index.ts";
+import { stretchesOf } from "./history.ts";
+
+const day = { startMs: 1_000, endMs: 11_000 };
+
+test("a day is what was done in it, from the last thing before it on", () => {
+  const entries = [
+    seen(500, "working", "a"),
+    seen(3_000, "waiting", "may I?"),
+    seen(4_000, "working", "a"),
+    at(9_000, { type: "observed.left", observed: observed("working", "a") }),
+  ];
+  assert.deepEqual(stretchesOf(entries, day), [
+    { state: "working", note: "a", fromMs: 1_000, toMs: 3_000 },
+    { state: "waiting", note: "may I?", fromMs: 3_000, toMs: 4_000 },
+    { state: "working", note: "a", fromMs: 4_000, toMs: 9_000 },
+    { state: "gone", note: "", fromMs: 9_000, toMs: 11_000 },
+  ]);
+});
+
+test("who does the same on is one stretch, and who was gone all day did nothing", () => {
+  const same = [seen(2_000, "idle", ""), seen(5_000, "idle", "")];
+  assert.deepEqual(stretchesOf(same, day), [
+    { state: "idle", note: "", fromMs: 2_000, toMs: 11_000 },
+  ]);
+  const gone = [at(500, { type: "observed.left", observed: observed("idle", "") })];
+  assert.deepEqual(stretchesOf(gone, day), []);
+});
+
+test("registered agents have days too", () => {
+  const activity = { note: "x", sinceMs: 0, reportedAtMs: 0, source: "protocol" } as const;
+  const says = (atMs: number, state: "reading" | "idle"): Entry =>
+    at(atMs, { type: "agent.active", agentId: "a", activity: { ...activity, state } });
+  assert.deepEqual(
+    stretchesOf([says(2_000, "reading"), says(3_000, "idle")], day).map(({ state }) => state),
+    ["working", "idle"],
+  );
+});
+
+function observed(state: Observed["state"], note: string): Observed {
+  return { id: "o", name: "o", state, note, goal: "", workspace: "", source: "file", sinceMs: 0 };
+}
+
+function seen(atMs: number, state: Observed["state"], note: string): Entry {
+  return at(atMs, { type: "observed.changed", observed: observed(state, note) });
+}
+
+function at(atMs: number, body: EntryBody): Entry {
+  return { sequence: atMs, busSequence: 0, topic: "", atMs, actor: "local", ...body };
+}
