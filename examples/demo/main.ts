@@ -1,5 +1,5 @@
 /**
- * A small office to look at: a dozen agents at work, one that waits for a person, one that fell silent, a task
+ * A small office to look at: a dozen agents at work, one that waits for a person, one that falls silent, a task
  * that failed for good. It goes on until ctrl-c, or for as many seconds as it is told.
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,7 +8,8 @@ import { type Agent, connect } from "tipstaff/client";
 const seconds = Number(process.argv[2] ?? Number.POSITIVE_INFINITY);
 const stopping = new AbortController();
 process.once("SIGINT", () => stopping.abort());
-if (Number.isFinite(seconds)) setTimeout(() => stopping.abort(), seconds * 1_000);
+// Stopped sooner, it does not stay for this.
+if (Number.isFinite(seconds)) setTimeout(() => stopping.abort(), seconds * 1_000).unref();
 const { signal } = stopping;
 
 await using client = await connect();
@@ -37,10 +38,10 @@ const others = await Promise.all([
   hire("archivist", "Files what is done where it can be found again", ["storage"]),
   hire("reviewer", "Reads changes to programs and says what is wrong", ["git"]),
 ]);
-// It registers and is never heard of again, as after a crash.
-await client.call("registerAgent", {
-  card: { name: "courier", description: "Carries things", tools: ["van"] },
-  ttlMs: 15_000,
+const courierTtlMs = 15_000;
+const { id: courier } = await client.call("registerAgent", {
+  card: { name: "courier", description: "Carries things through tunnels", tools: ["van"] },
+  ttlMs: courierTtlMs,
 });
 
 for (const planner of planners) office.use(await planner.campaign("planners"));
@@ -49,6 +50,7 @@ for (const [index, scraper] of scrapers.entries()) {
 }
 await payer.report({ state: "waiting", note: "May I pay 1,240 EUR to Acme?" });
 await Promise.all(others.map((agent) => agent.report({ state: "idle" })));
+for (const planner of planners) await planner.report({ state: "thinking", note: "about tomorrow" });
 
 const key = `demo-${Date.now()}`;
 await client.tasks.create({ type: "ship parcel", requiredTools: ["crane"], key: `${key}-stuck` });
@@ -74,8 +76,16 @@ async function fetchScans(): Promise<void> {
   }
 }
 
+/** Missed after one time to live and heard again before the second is over, when it would be declared dead. */
+async function drive(): Promise<void> {
+  for (;;) {
+    await sleep(1.8 * courierTtlMs, undefined, { signal });
+    await client.call("heartbeat", { agentId: courier });
+  }
+}
+
 console.log("a dozen agents are at work; ctrl-c sends them home");
-const working = [...parsers.map(read), fetchScans()];
+const working = [...parsers.map(read), fetchScans(), drive()];
 await Promise.race([Promise.allSettled(working), ...working.map((each) => each.catch(ended))]);
 
 /** Being told to stop is how this ends; anything else is a mistake. */
