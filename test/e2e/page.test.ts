@@ -67,7 +67,7 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     const id = await daemon.register("scraper-1", { tools: ["browser", "http"] });
     await shows(page, ".at-work", /scraper-1/);
     await shows(page, ".happening li", /scraper-1 registered/);
-    await shows(page, ".totals", /1 agents alive/);
+    await shows(page, ".totals", /1 agent alive/);
     await shows(agents, "tbody tr", /scraper-1.*browser.*http.*registry · \d+ s ago/s);
 
     const activity = { state: "waiting", note: "delete 3 files?" } as const;
@@ -90,6 +90,7 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     await daemon.call("deregisterAgent", { agentId: id });
     await shows(page, ".happening li", /scraper-1 died/);
     await shows(page, ".totals", /0 agents alive/);
+    await shows(page, ".at-work", /No agent is here now/);
     await shows(agents, "tbody tr", /scraper-1.*dead/s);
   });
 
@@ -114,6 +115,41 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
       .locator(".needs ul")
       .evaluate((list) => list.scrollHeight - list.clientHeight);
     assert.equal(hidden, 0, "the rows scroll with the page alone");
+  });
+
+  test("on a phone only the page scrolls, and what it leaves out is a link away", async (t) => {
+    const daemon = await start(t);
+    const id = await daemon.register("agent-0");
+    for (let index = 1; index <= 20; index += 1) {
+      await daemon.register(`agent-${index}`);
+      await daemon.call("acquireLease", { taskId: `invoice-${index}`, agentId: id });
+      await daemon.call("campaign", { group: `group-${index}`, agentId: id });
+    }
+    const page = await visit(t, daemon.url);
+    await page.setViewportSize({ width: 390, height: 700 });
+    await shows(page, ".held .rest", /^12 more held$/);
+    await shows(page, ".leaders .rest", /^12 more with a leader$/);
+    await shows(page, ".at-work .rest", /^13 more here$/);
+    assert.equal(await page.locator(".held tbody tr:visible").count(), 8);
+    for (const part of [".needs", ".held .card-scroll", ".at-work .card-scroll", ".happening ol"]) {
+      const hidden = await page
+        .locator(part)
+        .evaluate((element) => element.scrollHeight - element.clientHeight);
+      assert.ok(hidden <= 1, `${part} scrolls for itself`);
+    }
+    const nav = page.locator("header nav");
+    const cut = await nav.evaluate((element) => element.scrollWidth - element.clientWidth);
+    assert.equal(cut, 0, "every view can be seen and reached");
+
+    // Reading further down, nothing moves; back at the top, what came meanwhile is there.
+    await page.locator(".happening li").nth(15).scrollIntoViewIfNeeded();
+    await shows(page, ".happening li", /agent-20 registered|group-20/);
+    const before = await page.locator(".happening li").first().innerText();
+    await daemon.register("late");
+    await shows(page, ".happening h2", /1 new/);
+    assert.match(await page.locator(".happening li").first().innerText(), wordsOf(before));
+    await page.locator("main").evaluate((element) => element.scrollTo({ top: 0 }));
+    await shows(page, ".happening li:first-child", /late registered/);
   });
 
   test("a row of the tasks says what it needs and when it is ready", async (t) => {
@@ -571,6 +607,11 @@ async function act(page: Page, verb: string, consequence: RegExp): Promise<void>
   await shows(page, "dialog", consequence);
   await page.locator("dialog").getByRole("button", { name: verb }).click();
   await until(async () => (await page.locator("dialog").count()) === 0);
+}
+
+/** The same line, however long ago it is by now. */
+function wordsOf(line: string): RegExp {
+  return new RegExp(RegExp.escape(line.replace(/\d+ s$/, "").trim()));
 }
 
 function namesIn(page: Page): Promise<string[]> {

@@ -61,7 +61,8 @@ function press(key: string): boolean {
 
 /** Rows are links, so enter opens the one that has the focus. */
 function move(step: 1 | -1): boolean {
-  const rows = [...document.querySelectorAll<HTMLElement>("main [data-row]")];
+  const drawn = [...document.querySelectorAll<HTMLElement>("main [data-row]")];
+  const rows = drawn.filter((row) => row.checkVisibility());
   const at = rows.findIndex((row) => row.matches(":focus"));
   const open = rows.findIndex((row) => row.closest("[aria-selected=true], [aria-current=true]"));
   const from = at >= 0 ? at : open;

@@ -244,12 +244,21 @@ export function AgentDot({ agent, isSilent }: Shown): JSX.Element {
   return <Dot standing={standingOf(agent, { isSilent })} />;
 }
 
-export function Doing({ agent, isSilent }: Shown): JSX.Element {
+export function Doing({ agent, isSilent }: Shown): JSX.Element | null {
   const { activity, liveness } = agent;
-  if (liveness !== "alive" || !activity) {
-    return <span class="soft">{liveness === "alive" ? "" : liveness}</span>;
-  }
   const standing = standingOf(agent, { isSilent });
+  if (liveness === "dead") return <StateWord standing={standing} />;
+  if (liveness === "unreachable") {
+    return (
+      <>
+        <StateWord standing={standing} />{" "}
+        <span class="soft">
+          heard <Ago atMs={agent.lastHeartbeatAtMs} />
+        </span>
+      </>
+    );
+  }
+  if (!activity) return null;
   return (
     <>
       <StateWord standing={standing}>

@@ -1,7 +1,7 @@
 /** What needs a person, how much is going on, who holds what, and what is happening. */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { Answer, Attention, Entry, Overview, Timeline } from "../api.ts";
 import { ofTypes, useAnswer } from "../ask.ts";
 import { limits } from "../limits.ts";
@@ -167,21 +167,41 @@ function Counts({ overview }: { readonly overview: Overview | undefined }): JSX.
   return (
     <>
       <a class="tile" href="/agents">
-        <b>{agents ? number(agents.alive) : "–"}</b> agents alive
+        <Total value={agents?.alive} one="agent alive" many="agents alive" />
         <small>
           {agents && `${number(agents.unreachable)} unreachable · ${number(agents.dead)} dead`}
         </small>
       </a>
       <a class="tile" href="/coordination">
-        <b>{overview ? number(overview.counts.leases) : "–"}</b> leases held
+        <Total value={overview?.counts.leases} one="lease held" many="leases held" />
         <small>{overview && count(overview.counts.elections, "group", "groups")}</small>
       </a>
       <a class="tile" href="/tasks">
-        <b>{tasks ? number(tasks.pending + tasks.claimed + tasks.delayed) : "–"}</b> tasks open
+        <Total
+          value={tasks && tasks.pending + tasks.claimed + tasks.delayed}
+          one="task open"
+          many="tasks open"
+        />
         <small>
           {tasks && `${number(tasks.claimed)} claimed · ${number(tasks.pending)} pending`}
         </small>
       </a>
+    </>
+  );
+}
+
+function Total({
+  value,
+  one,
+  many,
+}: {
+  readonly value: number | undefined;
+  readonly one: string;
+  readonly many: string;
+}): JSX.Element {
+  return (
+    <>
+      <b>{value === undefined ? "–" : number(value)}</b> {value === 1 ? one : many}
     </>
   );
 }
@@ -211,6 +231,26 @@ function Paces({ timeline }: { readonly timeline: Timeline }): JSX.Element {
 }
 
 const heldShown = 50;
+/** On a narrow page the cards do not scroll for themselves; now.css hides the rows after these. */
+const rowsWhenNarrow = 8;
+
+/** Where the rest is, on a page too narrow for it. */
+function Rest({
+  total,
+  href,
+  children,
+}: {
+  readonly total: number;
+  readonly href: string;
+  readonly children: string;
+}): JSX.Element | null {
+  if (total <= rowsWhenNarrow) return null;
+  return (
+    <a class="rest" href={href}>
+      {number(total - rowsWhenNarrow)} more {children}
+    </a>
+  );
+}
 
 function Held(): JSX.Element {
   const { value } = useAnswer(
@@ -262,6 +302,9 @@ function Held(): JSX.Element {
               ))}
             </tbody>
           </table>
+          <Rest total={value.total} href="/coordination">
+            held
+          </Rest>
         </div>
       )}
     </section>
@@ -317,15 +360,19 @@ function Leaders(): JSX.Element | null {
             ))}
           </tbody>
         </table>
+        <Rest total={value.total} href="/coordination/elections">
+          with a leader
+        </Rest>
       </div>
     </section>
   );
 }
 
+/** Everyone but the dead: who cannot be reached may still hold something. */
 function AtWork({ silent }: { readonly silent: ReadonlySet<string> }): JSX.Element {
   const { value } = useAnswer(
     "listAgents",
-    { liveness: ["alive"], limit: 50 },
+    { liveness: ["alive", "unreachable"], limit: 50 },
     { concerns: ofTypes("agent."), everyMs: limits.pollEveryMs },
   );
   return (
@@ -333,52 +380,69 @@ function AtWork({ silent }: { readonly silent: ReadonlySet<string> }): JSX.Eleme
       <h2 id="at-work-title">
         Agents <a href="/agents">{value ? number(value.total) : ""}</a>
       </h2>
-      <div class="card-scroll">
-        <table class="small">
-          <thead class="unseen">
-            <tr>
-              <th scope="col">Agent</th>
-              <th scope="col">Doing</th>
-            </tr>
-          </thead>
-          <tbody>
-            {value?.rows.map((agent) => (
-              <tr key={agent.id}>
-                <td>
-                  <AgentDot agent={agent} isSilent={silent.has(agent.id)} />
-                  <a class="name" href={agentAddress(agent.id)} data-row>
-                    <Said text={agent.card.name || agent.id} />
-                  </a>
-                </td>
-                <td class="doing">
-                  <Doing agent={agent} isSilent={silent.has(agent.id)} />
-                </td>
+      {value?.total === 0 && (
+        <Empty>
+          No agent is here now. Those who were are in <a href="/agents">the list of agents</a>.
+        </Empty>
+      )}
+      {value && value.total > 0 && (
+        <div class="card-scroll">
+          <table class="small">
+            <thead class="unseen">
+              <tr>
+                <th scope="col">Agent</th>
+                <th scope="col">Doing</th>
               </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+            </thead>
+            <tbody>
+              {value.rows.map((agent) => (
+                <tr key={agent.id}>
+                  <td>
+                    <AgentDot agent={agent} isSilent={silent.has(agent.id)} />
+                    <a class="name" href={agentAddress(agent.id)} data-row>
+                      <Said text={agent.card.name || agent.id} />
+                    </a>
+                  </td>
+                  <td class="doing">
+                    <Doing agent={agent} isSilent={silent.has(agent.id)} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          <Rest total={value.total} href="/agents">
+            here
+          </Rest>
+        </div>
+      )}
     </section>
   );
 }
 
 /** The stream stands still while someone reads further down, or points at it. */
 function Happening(): JSX.Element {
+  const card = useRef<HTMLElement>(null);
   const list = useRef<HTMLOListElement>(null);
   const heldAt = useSignal<number | undefined>(undefined);
   const isPointedAt = useRef(false);
   const entries = recent.value;
   const newest = entries[0]?.sequence ?? 0;
   const look = (): void => {
-    const isHeld = isPointedAt.current || (list.current?.scrollTop ?? 0) > 8;
+    const isHeld = isPointedAt.current || isReadFurtherDown(card.current, list.current);
     if (!isHeld) heldAt.value = undefined;
-    else heldAt.value ??= newest;
+    else heldAt.value ??= recent.peek()[0]?.sequence ?? 0;
   };
+  useEffect(() => {
+    // Its own list scrolls, or on a narrow page everything; neither bubbles.
+    document.addEventListener("scroll", look, { capture: true, passive: true });
+    return () => document.removeEventListener("scroll", look, { capture: true });
+  }, []);
   const upTo = heldAt.value ?? newest;
   const shown = entries.filter((entry: Entry) => entry.sequence <= upTo);
   const waiting = entries.length - shown.length;
   return (
     <section
+      ref={card}
       class="card happening"
       aria-labelledby="happening-title"
       onPointerEnter={() => {
@@ -411,11 +475,18 @@ function Happening(): JSX.Element {
       {entries.length === 0 && (
         <Empty>Nothing has happened yet. What agents do appears here.</Empty>
       )}
-      <ol ref={list} onScroll={look}>
+      <ol ref={list}>
         {shown.map((entry) => (
           <EventLine key={entry.sequence} entry={entry} />
         ))}
       </ol>
     </section>
   );
+}
+
+/** Whether the newest is out of sight, above. */
+function isReadFurtherDown(card: HTMLElement | null, list: HTMLElement | null): boolean {
+  const view = card?.closest("main");
+  if (!card || !list || !view) return false;
+  return list.scrollTop > 8 || card.getBoundingClientRect().top < view.getBoundingClientRect().top;
 }
