@@ -1,16 +1,30 @@
 /**
  * Takes the pictures in `docs/pictures/` with a real browser: the first view of an empty plane, of the office in
  * `examples/demo`, and of the same office among ten thousand agents. Needs a build and Chromium; run by hand when the page changes.
+ * Each is taken only while the page shows what the picture is there to tell.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { type Browser, chromium } from "playwright-core";
 import { type Daemon, startDaemon } from "../src/embedded.ts";
 
 const directory = "docs/pictures";
 const agentsMany = 10_000;
+/** A task counts as stuck after a minute, and the courier is missed half of the time. */
+const patienceMs = 180_000;
+
+/** What comes and goes is last. */
+const office = [
+  '.held tr:has-text("invoice-42"):has-text("scraper-1"):has-text("since")',
+  ".totals .sparkline",
+  ".happening li",
+  '.need[data-kind="task_dead"]',
+  '.need[data-kind="task_stuck"]',
+  '.need[data-kind="agent_waiting"]:has-text("payer")',
+  '.at-work tr:has-text("courier"):has-text("unreachable")',
+  '.need[data-kind="agent_unreachable"]:has-text("courier")',
+];
 
 await mkdir(directory, { recursive: true });
 const browser = await chromium.launch({
@@ -18,51 +32,117 @@ const browser = await chromium.launch({
   args: ["--headless", "--no-sandbox", "--disable-gpu"],
 });
 try {
-  await using empty = await startDaemon();
-  await take(browser, empty, "/", "empty");
-
-  await using office = await startDaemon();
-  const env = { ...process.env, TIPSTAFF_URL: office.url, TIPSTAFF_TOKEN: office.token };
-  const words = ["--conditions=@tipstaff/source", "examples/demo/main.ts", "60"];
-  const demo = spawn(process.execPath, words, { env, stdio: "inherit" });
-  const ended = once(demo, "exit");
-  // Long enough for the one that says nothing to be missed.
-  await sleep(18_000);
-  await take(browser, office, "/", "office");
-  await take(browser, office, "/", "office-dark", "dark");
-  await take(browser, office, "/agents", "agents");
-  await register(office, agentsMany);
-  await take(browser, office, "/", "ten-thousand");
-  demo.kill("SIGINT");
-  await ended;
+  await takeEmpty(browser);
+  await takeOffice(browser);
 } finally {
   await browser.close();
 }
 
+async function takeEmpty(browser: Browser): Promise<void> {
+  await using plane = await startDaemon();
+  await take(browser, plane, {
+    name: "empty",
+    path: "/",
+    shown: [
+      '.needs:has-text("Nothing needs you.")',
+      ".start pre",
+      ".happening li",
+      ".tile >> nth=5",
+    ],
+  });
+}
+
+async function takeOffice(browser: Browser): Promise<void> {
+  await using plane = await startDaemon();
+  const env = { ...process.env, TIPSTAFF_URL: plane.url, TIPSTAFF_TOKEN: plane.token };
+  const words = ["--conditions=@tipstaff/source", "examples/demo/main.ts"];
+  const demo = spawn(process.execPath, words, { env, stdio: "inherit" });
+  const ended = once(demo, "exit");
+  try {
+    await take(browser, plane, { name: "office", path: "/", shown: office });
+    await take(browser, plane, { name: "office-dark", path: "/", shown: office, isDark: true });
+    await take(browser, plane, {
+      name: "agents",
+      path: "/agents",
+      shown: [
+        'tr:has-text("payer"):has-text("waiting")',
+        'tr:has-text("courier"):has-text("heard")',
+      ],
+    });
+    await take(browser, plane, {
+      name: "coordination",
+      path: "/coordination?lease=invoice-42",
+      shown: [
+        '.leases tr:has-text("invoice-42"):has-text("scraper-1"):has-text("left")',
+        '.panel:has-text("token") li:has-text("acquired")',
+      ],
+    });
+    await register(plane, agentsMany);
+    // All of them and the eleven that can be reached.
+    const everyone = '.tile:has-text("10\u202f011 agents alive")';
+    const shown = [everyone, ...office];
+    await take(browser, plane, { name: "ten-thousand", path: "/", shown });
+  } finally {
+    demo.kill("SIGINT");
+    await ended;
+  }
+}
+
+type Picture = {
+  readonly name: string;
+  readonly path: string;
+  /** What it must show, each by a selector. */
+  readonly shown: readonly string[];
+  readonly isDark?: boolean;
+};
+
 async function take(
   browser: Browser,
   { url }: Daemon,
-  path: string,
-  name: string,
-  colorScheme: "light" | "dark" = "light",
+  { name, path, shown, isDark = false }: Picture,
 ): Promise<void> {
-  const page = await browser.newPage({ viewport: { width: 1_440, height: 900 }, colorScheme });
+  const page = await browser.newPage({
+    viewport: { width: 1_440, height: 900 },
+    colorScheme: isDark ? "dark" : "light",
+  });
+  page.setDefaultTimeout(patienceMs);
   await page.goto(url + path);
-  await page.locator(".connection").filter({ hasText: "live" }).waitFor();
-  await sleep(1_500);
-  await page.screenshot({ path: `${directory}/${name}.png` });
+  const facts = ['.connection:has-text("live")', ...shown].map((selector) =>
+    page.locator(selector).first(),
+  );
+  const areShown = async (): Promise<boolean> =>
+    (await Promise.all(facts.map((fact) => fact.isVisible()))).every(Boolean);
+  const giveUpAtMs = performance.now() + patienceMs;
+  for (;;) {
+    for (const fact of facts) await fact.waitFor();
+    const picture = await page.screenshot();
+    // What was there when it was waited for may have gone before the picture was taken.
+    if (await areShown()) {
+      await writeFile(`${directory}/${name}.png`, picture);
+      break;
+    }
+    if (performance.now() > giveUpAtMs) throw new Error(`${name} never shows all of it at once`);
+  }
   await page.close();
 }
 
-/** Many at a time. They say nothing more, but nobody misses them for an hour. */
+/** Many at a time. They say once what they do and nothing more, but nobody misses them for an hour. */
 async function register({ client }: Daemon, count: number): Promise<void> {
-  const jobs = ["scraper", "parser", "planner", "mailer", "reviewer", "translator"];
+  const jobs = [
+    { name: "scraper", activity: { state: "reading", note: "a page of a supplier" } },
+    { name: "parser", activity: { state: "reading", note: "a scanned invoice" } },
+    { name: "planner", activity: { state: "thinking", note: "about next week" } },
+    { name: "mailer", activity: { state: "writing", note: "a reminder" } },
+    { name: "translator", activity: { state: "idle" } },
+  ] as const;
+  const hire = async (index: number): Promise<void> => {
+    const job = jobs[index % jobs.length] ?? jobs[0];
+    const name = `${job.name}-${index}`;
+    const card = { name, description: "One of very many", tools: ["browser"] };
+    const { id } = await client.call("registerAgent", { card, ttlMs: 3_600_000 }, { key: name });
+    await client.call("heartbeat", { agentId: id, activity: job.activity });
+  };
   for (let start = 0; start < count; start += 100) {
-    const batch = Array.from({ length: 100 }, (_, index) => {
-      const name = `${jobs[index % jobs.length]}-${start + index}`;
-      const card = { name, description: "One of very many", tools: ["browser"] };
-      return client.call("registerAgent", { card, ttlMs: 3_600_000 }, { key: name });
-    });
-    await Promise.all(batch);
+    await Promise.all(Array.from({ length: 100 }, (_, index) => hire(start + index)));
   }
 }
