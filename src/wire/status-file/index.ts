@@ -1,0 +1,37 @@
+export { printAge } from "./age.ts";
+export { isLookupId, isSafeAgentId, sanitizeAgentId } from "./ids.ts";
+export { limits } from "./limits.ts";
+export {
+  compareCodePoints,
+  compareForDisplay,
+  compareForLoad,
+  type Placed,
+  sortForDisplay,
+  sortForLoad,
+} from "./order.ts";
+export { type Printable, printJson, printRecord } from "./print.ts";
+export { type Problem, type Read, type ReadJson, readJson, readRecord } from "./read.ts";
+export {
+  type A2aLinks,
+  type DerivedState,
+  type Goal,
+  goalSource,
+  type Json,
+  type JsonObject,
+  type Lifecycle,
+  lifecycles,
+  type Runtime,
+  type StatusRecord,
+  schemaVersion,
+  type Task,
+  type TaskState,
+  taskStates,
+} from "./record.ts";
+export { jsonSchema } from "./schema.ts";
+export { deriveState, lastActivityAtMs, type Moment, updatedAtMs } from "./state.ts";
+export { type About, validateStrict } from "./strict.ts";
+export { summarize } from "./summary.ts";
+export { escapeForTerminal } from "./terminal.ts";
+export { parseTimestamp, printTimestamp, type ReadTimestamp } from "./timestamp.ts";
+export { type Tmux, tmuxOf } from "./tmux.ts";
+export { validate } from "./validate.ts";
