@@ -14,7 +14,7 @@ type Room = {
   readonly packages: readonly string[];
 };
 
-const upToTransport = ["core", "log", "plane", "views", "wire", "transport"];
+const upToTransport = ["core", "log", "plane", "views", "wire", "transport", "sightings"];
 const upToTesting = [...upToTransport, "doors", "runtime", "client", "testing"];
 
 /** A door is a room of its own where packages are concerned. What has no entry is no room. */
@@ -44,6 +44,8 @@ export const rooms: Readonly<Record<string, Room>> = {
     rooms: upToTransport,
     packages: ["node:*", "hono*", "@hono/node-server", "prom-client"],
   },
+  // Looks at processes and at what hosts leave on disk.
+  sightings: { rooms: ["wire"], packages: ["node:*"] },
   runtime: { rooms: ["core", "plane", "wire", "transport"], packages: ["node:*"] },
   client: { rooms: ["wire", "transport"], packages: [] },
   testing: { rooms: upToTesting, packages: ["node:*", "@grpc/grpc-js"] },

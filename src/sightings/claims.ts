@@ -1,0 +1,193 @@
+/** What each source says of an agent, in our words. */
+import {
+  type DerivedState,
+  deriveState,
+  type Json,
+  lastActivityAtMs,
+  parseTimestamp,
+  type StatusRecord,
+  updatedAtMs,
+} from "../wire/status-file/index.ts";
+import type {
+  FoundProcess,
+  Known,
+  RegisteredAgent,
+  SightingState,
+  StatusFile,
+  Tmux,
+} from "./types.ts";
+
+/** One source's word on one agent, with all it tells beside it. */
+export type Claim = {
+  readonly id: string;
+  readonly name: string;
+  readonly known: Known;
+  /** Absent: the source names no machine. */
+  readonly host?: string;
+  readonly pid?: number;
+  readonly startedAtMs?: number;
+  /** Two that are named differently are two, whatever else they share. */
+  readonly session?: string;
+  readonly progressAtMs?: number;
+  readonly workspace?: string;
+  readonly doing?: string;
+  readonly task?: string;
+  readonly goal?: string;
+  readonly tmux?: Tmux;
+};
+
+const stateOf: Readonly<Record<DerivedState, SightingState>> = {
+  "input-required": "waiting",
+  "auth-required": "waiting",
+  submitted: "working",
+  working: "working",
+  running: "working",
+  failed: "failed",
+  rejected: "failed",
+  completed: "idle",
+  canceled: "idle",
+  idle: "idle",
+  stale: "lost",
+  missing: "lost",
+  stopped: "stopped",
+  unknown: "unknown",
+};
+
+export function claimOfFile(
+  { path, record }: StatusFile,
+  options: { readonly nowMs: number; readonly staleAfterMs: number; readonly hostName: string },
+): Claim {
+  const { runtime, task, goal } = record;
+  const word = deriveState(record, options);
+  const state = stateOf[word];
+  const heardAtMs = updatedAtMs(record);
+  const changedAtMs = timeOf(task?.status_timestamp);
+  const activeAtMs = lastActivityAtMs(record);
+  const isOver = state === "lost" || state === "stopped";
+  const sinceMs = isOver ? heardAtMs : (changedAtMs ?? (state === "idle" ? activeAtMs : undefined));
+  const progressAtMs = latest(changedAtMs, activeAtMs);
+  const session = sessionOf(record);
+  const tmux = tmuxIn(record);
+  return {
+    id: record.agent_id,
+    name: record.agent_name,
+    host: options.hostName,
+    known: {
+      source: isFromHook(record) ? "hook" : "file",
+      state,
+      word,
+      ...(sinceMs === undefined ? {} : { sinceMs }),
+      heardAtMs,
+      path,
+    },
+    ...(runtime.pid === undefined ? {} : { pid: runtime.pid }),
+    ...(session === undefined ? {} : { session }),
+    ...(progressAtMs === undefined ? {} : { progressAtMs }),
+    ...(runtime.workspace ? { workspace: runtime.workspace } : {}),
+    ...(task?.summary ? { doing: task.summary, task: task.summary } : {}),
+    ...(goal?.summary ? { goal: goal.summary } : {}),
+    ...(tmux ? { tmux } : {}),
+  };
+}
+
+export function claimOfRegistered(agent: RegisteredAgent): Claim {
+  const { activity, holds = [] } = agent;
+  const doing = activity?.note || holds.join(" · ");
+  const progressAtMs = activity?.reportedAtMs ?? activity?.sinceMs;
+  return {
+    id: agent.id,
+    name: agent.name,
+    known: { source: "registry", ...stateOfRegistered(agent), heardAtMs: agent.heardAtMs },
+    ...(agent.host === undefined ? {} : { host: agent.host }),
+    ...(agent.pid === undefined ? {} : { pid: agent.pid }),
+    ...(agent.startedAtMs === undefined ? {} : { startedAtMs: agent.startedAtMs }),
+    ...(progressAtMs === undefined ? {} : { progressAtMs }),
+    ...(agent.workspace ? { workspace: agent.workspace } : {}),
+    ...(doing ? { doing } : {}),
+    ...(holds[0] === undefined ? {} : { task: holds[0] }),
+  };
+}
+
+function stateOfRegistered({
+  liveness,
+  activity,
+  heardAtMs,
+  diedAtMs = heardAtMs,
+  holds = [],
+}: RegisteredAgent): Pick<Known, "state" | "word" | "sinceMs"> {
+  switch (liveness) {
+    case "dead":
+      return { state: "stopped", word: "dead", sinceMs: diedAtMs };
+    case "unreachable":
+      return { state: "lost", word: "unreachable", sinceMs: heardAtMs };
+    case "alive":
+      break;
+  }
+  // Who holds a task works on it, whether it says so or not; who holds none and says nothing may do anything.
+  if (!activity) return { state: holds.length > 0 ? "working" : "unknown", word: "alive" };
+  const { state: word, sinceMs } = activity;
+  return { state: word === "waiting" || word === "idle" ? word : "working", word, sinceMs };
+}
+
+/** A process says only that it is there. */
+export function claimOfProcess(
+  { pid, startedAtMs, program, workspace, tmux }: FoundProcess,
+  { nowMs, hostName }: { readonly nowMs: number; readonly hostName: string },
+): Claim {
+  return {
+    id: `${program}-${pid}`,
+    name: program,
+    host: hostName,
+    pid,
+    startedAtMs,
+    known: {
+      source: "process",
+      state: "unknown",
+      word: "running",
+      sinceMs: startedAtMs,
+      heardAtMs: nowMs,
+    },
+    ...(workspace === undefined ? {} : { workspace }),
+    ...(tmux ? { tmux } : {}),
+  };
+}
+
+/** Where hosts leave their mark in a record that one of their hooks or plugins wrote. */
+const hostMarks = ["claude_code", "codex", "opencode"];
+
+function isFromHook({ agent_id: id, agent_name: name, x_meta: meta }: StatusRecord): boolean {
+  if (hostMarks.some((mark) => memberOf(meta?.[mark], "session_id") !== undefined)) return true;
+  if (memberOf(meta?.["tipstaff"], "source") === "hook") return true;
+  return name === "pi" && id.startsWith("pi-");
+}
+
+function sessionOf({ task, x_meta: meta }: StatusRecord): string | undefined {
+  for (const mark of hostMarks) {
+    const session = memberOf(meta?.[mark], "session_id");
+    if (typeof session === "string") return session;
+  }
+  return task?.context_id;
+}
+
+function tmuxIn({ x_meta: meta }: StatusRecord): Tmux | undefined {
+  const socket = meta?.["tmux_socket"];
+  const pane = meta?.["tmux_pane"];
+  if (typeof socket !== "string" || socket === "" || typeof pane !== "string") return undefined;
+  return /^%\d{1,9}$/.test(pane) ? { socket, pane } : undefined;
+}
+
+function memberOf(value: Json | undefined, name: string): Json | undefined {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+  return Object.entries(value).find(([key]) => key === name)?.[1];
+}
+
+function timeOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const read = parseTimestamp(text);
+  return "atMs" in read ? read.atMs : undefined;
+}
+
+function latest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.max(...known);
+}

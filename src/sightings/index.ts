@@ -1,0 +1,13 @@
+export { compareSightings, type Found, type SightOptions, sight } from "./sight.ts";
+export type {
+  FoundProcess,
+  Known,
+  ProcessKey,
+  RegisteredAgent,
+  Sighting,
+  SightingState,
+  SourceKind,
+  StatusFile,
+  Tmux,
+  Tokens,
+} from "./types.ts";

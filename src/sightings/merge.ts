@@ -1,0 +1,103 @@
+/**
+ * Which claims are about one agent: those that name the same id, or the same machine, process and start of
+ * the process. Whatever is less certain stays two: a row too many is a nuisance, but an agent that hides
+ * behind another is one that waits for nobody.
+ */
+import type { Claim } from "./claims.ts";
+import { limits } from "./limits.ts";
+import type { FoundProcess } from "./types.ts";
+
+/** All claims about one agent, and the process it is, if it was found. */
+export type Group = { readonly claims: readonly Claim[]; readonly process?: FoundProcess };
+
+export type Merged = {
+  readonly groups: readonly Group[];
+  /** Processes of which nobody else spoke. */
+  readonly unspoken: readonly FoundProcess[];
+};
+
+export function merge(
+  claims: readonly Claim[],
+  processes: readonly FoundProcess[],
+  hostName: string,
+): Merged {
+  const byPid = new Map(
+    processes.flatMap((process) =>
+      [process, ...(process.launchers ?? [])].map((key) => [key.pid, { process, key }] as const),
+    ),
+  );
+  const groups: Group[] = [];
+  const byProcess = new Map<FoundProcess, Claim[][]>();
+  for (const same of Map.groupBy(claims, ({ id }) => id).values()) {
+    const process = processOf(same, byPid, hostName);
+    if (!process) {
+      groups.push({ claims: same });
+      continue;
+    }
+    const agents = byProcess.get(process) ?? [];
+    const agent = agents.find((claimed) => mayBeOne(claimed, same, agents));
+    if (agent) agent.push(...same);
+    else agents.push([...same]);
+    byProcess.set(process, agents);
+  }
+  for (const [process, agents] of byProcess) {
+    groups.push(...agents.map((claimed) => ({ claims: claimed, process })));
+  }
+  return { groups, unspoken: processes.filter((process) => !byProcess.has(process)) };
+}
+
+type Known = { readonly process: FoundProcess; readonly key: { readonly startedAtMs: number } };
+
+function processOf(
+  claims: readonly Claim[],
+  byPid: ReadonlyMap<number, Known>,
+  hostName: string,
+): FoundProcess | undefined {
+  for (const claim of claims) {
+    if (claim.pid === undefined || claim.host !== hostName) continue;
+    const found = byPid.get(claim.pid);
+    if (found && isOf(claim, found)) return found.process;
+  }
+  return undefined;
+}
+
+/**
+ * A record names a process by its number only. What has that number now has had it since it started, so if it
+ * started before the record was written, the record means it: no other process had the number then. If it
+ * started later, the number has been given again. Records from inside a container count their processes
+ * apart; what contradicts the process in another way is therefore not about it.
+ */
+function isOf(claim: Claim, { process, key }: Known): boolean {
+  if (claim.startedAtMs !== undefined) {
+    return Math.abs(claim.startedAtMs - key.startedAtMs) <= limits.startSlackMs;
+  }
+  // The registry hears of an agent whatever became of its number.
+  if (claim.known.source === "registry") return false;
+  if (key.startedAtMs > claim.known.heardAtMs + limits.startSlackMs) return false;
+  if (claim.known.source === "hook" && claim.name !== process.program) return false;
+  return !claim.tmux || !process.tmux || claim.tmux.pane === process.tmux.pane;
+}
+
+/**
+ * One process may be several agents: a program that registers a few, an editor's server with a few sessions.
+ * A session that is not heard of any more is one that the process has left.
+ */
+function mayBeOne(
+  one: readonly Claim[],
+  other: readonly Claim[],
+  agents: readonly (readonly Claim[])[],
+): boolean {
+  const isRegistered = (claims: readonly Claim[]): boolean =>
+    claims.some(({ known }) => known.source === "registry");
+  if (isRegistered(one) && isRegistered(other)) return false;
+  const isCrowd = agents.filter(isRegistered).length > 1;
+  return one.every((claim) =>
+    other.every((added) => {
+      const isRecordBoth = claim.known.source !== "registry" && added.known.source !== "registry";
+      if ((isRecordBoth || isCrowd) && claim.name !== added.name) return false;
+      if (claim.session === undefined || added.session === undefined) return true;
+      const isLeft = claim.known.state === "lost" || added.known.state === "lost";
+      return claim.session === added.session || isLeft;
+    }),
+  );
+}

@@ -1,0 +1,155 @@
+/** Who is around? Files, registry and processes as one list, those that wait for a person first. */
+import { type Claim, claimOfFile, claimOfProcess, claimOfRegistered } from "./claims.ts";
+import { limits } from "./limits.ts";
+import { type Group, merge } from "./merge.ts";
+import type {
+  FoundProcess,
+  Known,
+  RegisteredAgent,
+  Sighting,
+  SightingState,
+  SourceKind,
+  StatusFile,
+} from "./types.ts";
+
+/** What the sources have, all of this machine but the registry's. */
+export type Found = {
+  readonly files: readonly StatusFile[];
+  readonly registered: readonly RegisteredAgent[];
+  readonly processes: readonly FoundProcess[];
+};
+
+export type SightOptions = {
+  readonly nowMs: number;
+  readonly silentAfterMs?: number;
+  readonly staleAfterMs?: number;
+  /** This machine. */
+  readonly hostName: string;
+};
+
+type Settled = Required<SightOptions>;
+
+/** The same sources and time give the same list. */
+export function sight(found: Found, given: SightOptions): readonly Sighting[] {
+  const { silentAfterMs = limits.silentAfterMs, staleAfterMs = limits.staleAfterMs } = given;
+  const options = { ...given, silentAfterMs, staleAfterMs };
+  const claims = [
+    ...found.registered.map(claimOfRegistered),
+    ...found.files.map((file) => claimOfFile(file, options)),
+  ];
+  const { groups, unspoken } = merge(claims, found.processes, options.hostName);
+  const sightings = [
+    ...groups.map((group) => sightingOf(group, options)),
+    ...unspoken.map((process) => sightingOf({ claims: [], process }, options)),
+  ];
+  return sightings.sort(compareSightings);
+}
+
+/** What a sighting takes over from whoever tells it. */
+type Told = "pid" | "startedAtMs" | "workspace" | "doing" | "task" | "goal" | "tmux";
+
+function sightingOf({ claims, process }: Group, options: Settled): Sighting {
+  const all = process ? [...claims, claimOfProcess(process, options)] : claims;
+  const ranked = [...all].sort(compareClaims);
+  const leading = leadingOf(ranked);
+  const known = [leading, ...ranked.filter((claim) => claim !== leading)];
+  const first = <Name extends keyof Claim>(name: Name): Claim[Name] | undefined =>
+    ranked.find((claim) => claim[name] !== undefined)?.[name];
+  const optional = (name: Told): Partial<Pick<Claim, Told>> =>
+    first(name) === undefined ? {} : { [name]: first(name) };
+  const progress = ranked.flatMap(({ progressAtMs }) => progressAtMs ?? []);
+  const lastProgressAtMs = progress.length === 0 ? undefined : Math.max(...progress);
+  const { state, sinceMs } = settle(leading.known, lastProgressAtMs, options);
+  const hint = process && claims.length === 0 ? hintFor(process.program) : undefined;
+  return {
+    // The id that people know it by: of its process only if there is no other.
+    id: ranked[0]?.id ?? leading.id,
+    name: ranked[0]?.name ?? leading.name,
+    host: first("host") ?? "",
+    ...optional("pid"),
+    ...(process ? { pid: process.pid, startedAtMs: process.startedAtMs } : optional("startedAtMs")),
+    state,
+    ...(sinceMs === undefined ? {} : { sinceMs }),
+    ...(lastProgressAtMs === undefined ? {} : { lastProgressAtMs }),
+    known: known.map((claim) => claim.known),
+    isContradicted: isContradicted(ranked),
+    ...optional("workspace"),
+    ...(leading.doing === undefined ? optional("doing") : { doing: leading.doing }),
+    ...optional("task"),
+    ...optional("goal"),
+    ...optional("tmux"),
+    ...(hint === undefined ? {} : { hint }),
+  };
+}
+
+const ranks: readonly SourceKind[] = ["registry", "hook", "file", "process"];
+
+/** The better source first; of two that are as good, the one that heard of it last. */
+function compareClaims({ known: one }: Claim, { known: other }: Claim): number {
+  return ranks.indexOf(one.source) - ranks.indexOf(other.source) || other.heardAtMs - one.heardAtMs;
+}
+
+/**
+ * Whose word counts: the best source that is in touch, unless another has said since then that the agent
+ * waits. A question that was answered already costs a look; one that is hidden costs the afternoon.
+ */
+function leadingOf(ranked: readonly Claim[]): Claim {
+  const best =
+    ranked.find(isInTouch) ?? ranked.find(({ known }) => known.state === "lost") ?? ranked[0];
+  if (!best) throw new Error("an agent of which nobody spoke");
+  const later = ranked.find(
+    ({ known }) => known.state === "waiting" && (known.sinceMs ?? 0) > (best.known.sinceMs ?? 0),
+  );
+  return best.known.state === "waiting" || !later ? best : later;
+}
+
+/** Who has lost it, or never knew what it does, has nothing to say. */
+function isInTouch({ known: { state } }: Claim): boolean {
+  return state !== "lost" && state !== "unknown";
+}
+
+function isContradicted(claims: readonly Claim[]): boolean {
+  return new Set(claims.filter(isInTouch).map(({ known }) => known.state)).size > 1;
+}
+
+/** Silent is who works, if no source has seen any progress for long. Where progress is not told, none is missed. */
+function settle(
+  { state, sinceMs }: Known,
+  lastProgressAtMs: number | undefined,
+  { nowMs, silentAfterMs }: Settled,
+): { readonly state: SightingState; readonly sinceMs: number | undefined } {
+  const isSilent =
+    state === "working" &&
+    lastProgressAtMs !== undefined &&
+    nowMs - lastProgressAtMs > silentAfterMs;
+  return isSilent ? { state: "silent", sinceMs: lastProgressAtMs } : { state, sinceMs };
+}
+
+/** Hosts that would tell more, if asked to. */
+const installable = ["claude-code", "codex", "opencode", "pi"];
+
+function hintFor(program: string): string | undefined {
+  return installable.includes(program) ? `tipstaff install ${program}` : undefined;
+}
+
+const order: Readonly<Record<SightingState, number>> = {
+  waiting: 0,
+  silent: 1,
+  failed: 1,
+  lost: 1,
+  working: 2,
+  idle: 3,
+  stopped: 4,
+  unknown: 4,
+};
+
+/** Who has waited longest comes first. Elsewhere what changed last does: long ago is seldom news. */
+export function compareSightings(one: Sighting, other: Sighting): number {
+  const byState = order[one.state] - order[other.state];
+  if (byState !== 0) return byState;
+  const earlier = (one.sinceMs ?? Infinity) - (other.sinceMs ?? Infinity);
+  const later = (other.sinceMs ?? -Infinity) - (one.sinceMs ?? -Infinity);
+  const byTime = one.state === "waiting" ? earlier : later;
+  // Two that are not told when are as good as each other; infinity less infinity is no number.
+  return byTime || (one.id < other.id ? -1 : Number(one.id > other.id));
+}
