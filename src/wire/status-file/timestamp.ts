@@ -7,6 +7,8 @@ export type ReadTimestamp =
   | { readonly atMs: number; readonly error?: never }
   | { readonly error: string; readonly atMs?: never };
 
+/** What nearly every file has. Read by itself, because lists are long: 0.1 µs instead of 1. */
+const usual = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 /** A date, any one character, a time of day up to the first sign, and behind the sign an offset. */
 const whole =
   /^(\d{4}-\d\d-\d\d|\d{8}|\d{4}-W\d\d-\d(?!\d)|\d{4}-W\d\d|\d{4}W\d\d\d?(?!\d))(?:.([^+-]*)(?:([+-])(.*))?)?$/su;
@@ -20,6 +22,29 @@ const firstMs = dayOf(1, 1, 1) * dayMs;
 const endMs = dayOf(10_000, 1, 1) * dayMs;
 
 export function parseTimestamp(text: string): ReadTimestamp {
+  const atMs = usual.test(text) ? readUsual(text) : undefined;
+  return atMs === undefined ? parseAny(text) : { atMs };
+}
+
+/** UTC, whole seconds. Throws a RangeError outside of the years 1 to 9999, which nobody could read. */
+export function printTimestamp(atMs: number): string {
+  if (!(atMs >= firstMs && atMs < endMs)) throw new RangeError(`not a time to print: ${atMs}`);
+  return `${new Date(Math.floor(atMs / 1_000) * 1_000).toISOString().slice(0, 19)}Z`;
+}
+
+function readUsual(text: string): number | undefined {
+  const year = twoDigits(text, 0) * 100 + twoDigits(text, 2);
+  const day = readCalendarDay(year, twoDigits(text, 5), twoDigits(text, 8));
+  const [hour, minute, second] = [twoDigits(text, 11), twoDigits(text, 14), twoDigits(text, 17)];
+  if (day === undefined || hour > 23 || minute > 59 || second > 59) return undefined;
+  return day * dayMs + (hour * 3_600 + minute * 60 + second) * 1_000;
+}
+
+function twoDigits(text: string, at: number): number {
+  return (text.charCodeAt(at) - 48) * 10 + text.charCodeAt(at + 1) - 48;
+}
+
+function parseAny(text: string): ReadTimestamp {
   if (text === "") return { error: "timestamp must be non-empty string" };
   // The reference puts +00:00 in the place of every Z before it looks further. So `2026-06-20Z` is a date,
   // a plus and a time, and lacks a zone.
@@ -33,12 +58,6 @@ export function parseTimestamp(text: string): ReadTimestamp {
   const atMs = day * dayMs + timeMs + (sign === "-" ? offsetMs : -offsetMs);
   if (atMs < firstMs || atMs >= endMs) return { error: `invalid timestamp: ${text}` };
   return { atMs };
-}
-
-/** UTC, whole seconds. Throws a RangeError outside of the years 1 to 9999, which nobody could read. */
-export function printTimestamp(atMs: number): string {
-  if (!(atMs >= firstMs && atMs < endMs)) throw new RangeError(`not a time to print: ${atMs}`);
-  return `${new Date(Math.floor(atMs / 1_000) * 1_000).toISOString().slice(0, 19)}Z`;
 }
 
 /** Days since 1970; undefined if there is no such day. */
