@@ -1,80 +1,11 @@
 /** Who was seen, what each source says of them, and the sources themselves. */
+import type { Known, Sighting, SightingState, SourceKind } from "../wire/api/index.ts";
 import type { StatusRecord } from "../wire/status-file/index.ts";
 
-/**
- * What a person wants to know first.
- *
- * - `waiting`: for a person.
- * - `working`: and something has happened lately, as far as anyone can tell.
- * - `silent`: says it works, and has made no progress for minutes.
- * - `failed`: its last turn did.
- * - `lost`: said that it runs, and is not heard of any more.
- * - `idle`: runs and has nothing to do.
- * - `stopped`: has ended, and said so.
- * - `unknown`: runs; nobody says what it does.
- */
-export type SightingState =
-  | "waiting"
-  | "working"
-  | "silent"
-  | "failed"
-  | "lost"
-  | "idle"
-  | "stopped"
-  | "unknown";
+export type { Known, Sighting, SightingState, SourceKind };
 
-/**
- * How we know, the best first. The registry is told by the agent itself and checks that it lives; a hook is
- * run by the agent's host; a file may be written by anybody; a process says only that it is there.
- */
-export type SourceKind = "registry" | "hook" | "file" | "process";
-
-/** What one source says. */
-export type Known = {
-  readonly source: SourceKind;
-  /** Never `silent`: whether nothing happens shows only when all sources are taken together. */
-  readonly state: SightingState;
-  /** The source's own word for it. */
-  readonly word: string;
-  readonly sinceMs?: number;
-  /** When the source last heard of the agent. */
-  readonly heardAtMs: number;
-  /** The file it stands in. */
-  readonly path?: string;
-};
-
-export type Tmux = { readonly socket: string; readonly pane: string };
-
-/** One agent, from all sources that know it. */
-export type Sighting = {
-  readonly id: string;
-  readonly name: string;
-  /** The machine it runs on. */
-  readonly host: string;
-  readonly pid?: number;
-  readonly startedAtMs?: number;
-  readonly state: SightingState;
-  /** When this state began; for `silent`, the last progress. */
-  readonly sinceMs?: number;
-  readonly lastProgressAtMs?: number;
-  /** The first is where the state is from, then the best first. */
-  readonly known: readonly Known[];
-  /** Two sources that are in touch with it say different things. */
-  readonly isContradicted: boolean;
-  readonly workspace?: string;
-  readonly branch?: string;
-  /** In its own words. */
-  readonly doing?: string;
-  readonly task?: string;
-  readonly goal?: string;
-  readonly tokens?: Tokens;
-  readonly costUsd?: number;
-  readonly tmux?: Tmux;
-  /** The one command that would show more. */
-  readonly hint?: string;
-};
-
-export type Tokens = { readonly input: number; readonly output: number };
+export type Tmux = NonNullable<Sighting["tmux"]>;
+export type Tokens = NonNullable<Sighting["tokens"]>;
 
 /** A record and where it stands. */
 export type StatusFile = { readonly path: string; readonly record: StatusRecord };

@@ -56,8 +56,16 @@ export type AgentDetail = Agent & {
 };
 
 /**
- * What a person wants to know first of an agent. `waiting` is for a person; `silent`: says that it works, and
- * nothing came of it for a while; `lost`: should be heard of, and is not.
+ * What a person wants to know first of an agent.
+ *
+ * - `waiting`: for a person.
+ * - `working`: and something has happened lately, as far as anyone can tell.
+ * - `silent`: says that it works, and has made no progress for minutes.
+ * - `failed`: its last turn did.
+ * - `lost`: said that it runs, and is not heard of any more.
+ * - `idle`: runs and has nothing to do.
+ * - `stopped`: has ended, and said so.
+ * - `unknown`: runs; nobody says what it does.
  */
 export type SightingState =
   | "waiting"
@@ -82,18 +90,23 @@ export type Observed = {
   readonly sinceMs: number;
 };
 
-/** How we know of an agent, the best first: it spoke here, its host told, a file says so, a process is there. */
+/**
+ * How we know, the best first. The registry is told by the agent itself and checks that it lives; a hook is
+ * run by the agent's host; a file may be written by anybody; a process says only that it is there.
+ */
 export type SourceKind = "registry" | "hook" | "file" | "process";
 
 /** What one source says. */
 export type Known = {
   readonly source: SourceKind;
+  /** Never `silent`: whether nothing happens shows only when all sources are taken together. */
   readonly state: SightingState;
-  /** In the source's own word. */
+  /** The source's own word for it. */
   readonly word: string;
   readonly sinceMs?: number;
+  /** When the source last heard of the agent. */
   readonly heardAtMs: number;
-  /** Of the file. */
+  /** The file it stands in. */
   readonly path?: string;
 };
 
@@ -105,13 +118,13 @@ export type Sighting = {
   readonly host: string;
   readonly pid?: number;
   readonly startedAtMs?: number;
-  /** By the best source. */
   readonly state: SightingState;
+  /** When this state began; for `silent`, the last progress. */
   readonly sinceMs?: number;
   readonly lastProgressAtMs?: number;
-  /** The best first. */
+  /** The first is where the state is from, then the best first. */
   readonly known: readonly Known[];
-  /** Two sources say different things of it. */
+  /** Two sources that are in touch with it say different things. */
   readonly isContradicted: boolean;
   readonly workspace?: string;
   readonly branch?: string;
