@@ -39,13 +39,14 @@ export const rooms: Readonly<Record<string, Room>> = {
   views: { rooms: ["core"], packages: ["node:assert/strict", "node:fs"] },
   wire: { rooms: [], packages: ["@bufbuild/protobuf*", "zod"] },
   transport: { rooms: [], packages: ["node:*"] },
+  // Looks at processes and at what hosts leave on disk.
+  sightings: { rooms: ["wire"], packages: ["node:*"] },
   "doors/grpc": { rooms: upToTransport, packages: ["node:*"] },
   "doors/http": {
     rooms: upToTransport,
     packages: ["node:*", "hono*", "@hono/node-server", "prom-client"],
   },
-  // Looks at processes and at what hosts leave on disk.
-  sightings: { rooms: ["wire"], packages: ["node:*"] },
+  "doors/status-files": { rooms: upToTransport, packages: ["node:*"] },
   runtime: { rooms: ["core", "plane", "wire", "transport"], packages: ["node:*"] },
   client: { rooms: ["wire", "transport"], packages: [] },
   testing: { rooms: upToTesting, packages: ["node:*", "@grpc/grpc-js"] },

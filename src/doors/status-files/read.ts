@@ -1,0 +1,247 @@
+/**
+ * Reading what anyone may have put there. One bad entry never affects the others, nothing is waited for,
+ * and what cannot be read says why: agent-status, AS-36 to AS-47.
+ */
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+} from "node:fs";
+import {
+  compareCodePoints,
+  type Read,
+  readRecord,
+  type StatusRecord,
+  sortForLoad,
+  limits as wireLimits,
+} from "../../wire/status-file/index.ts";
+import { agentIdOf, pathIn, tidyPath } from "./directory.ts";
+
+export type StatusFile = { readonly path: string; readonly record: StatusRecord };
+
+export type Warning = {
+  readonly path: string;
+  /** A record whose id is not the name of its file is read all the same. */
+  readonly kind: "invalid-json" | "invalid-status" | "unreadable" | "id-mismatch";
+  readonly errors: readonly string[];
+  /** It is the directory itself that cannot be read. */
+  readonly isDirectory?: true;
+};
+
+export type DirectoryRead = {
+  readonly files: readonly StatusFile[];
+  readonly warnings: readonly Warning[];
+};
+
+/** What tells one version of a file from the next. */
+export type Stamp = {
+  readonly device: number;
+  readonly inode: number;
+  readonly size: number;
+  readonly modifiedAtMs: number;
+};
+
+/** What is behind a name: nothing any more, or what was read, and which version that was. */
+export type Found =
+  | { readonly isGone: true }
+  | { readonly isGone: false; readonly read: Read; readonly stamp: Stamp };
+
+/**
+ * All records of a directory, newest first, and what is wrong with the other files, by name. No directory
+ * is no records. Synchronous: for a command that has nothing else to do.
+ */
+export function readDirectory(directory: string): DirectoryRead {
+  const listed = listNames(directory);
+  const files: StatusFile[] = [];
+  const warnings: Warning[] = [...listed.warnings];
+  for (const name of listed.names) collect(pathIn(listed.directory, name), { files, warnings });
+  return { files: sortForLoad(files), warnings };
+}
+
+/** A file that is not there is `unreadable`, with `ENOENT` as its only error. */
+export function readStatusFile(path: string): Read {
+  const found = readFound(path);
+  return found.isGone ? unreadable("ENOENT") : found.read;
+}
+
+/** The names that a reader looks at, in the order of their code points. */
+export function listNames(directory: string): {
+  readonly directory: string;
+  readonly names: readonly string[];
+  readonly warnings: readonly Warning[];
+} {
+  const tidy = tidyPath(directory);
+  try {
+    const names = readdirSync(tidy).filter((name) => name.endsWith(".json"));
+    return { directory: tidy, names: byCodePoint(names), warnings: [] };
+  } catch (error) {
+    const code = codeOf(error);
+    const isNone = code === "ENOENT" || code === "ENOTDIR";
+    const errors = [reasonOf(code)];
+    const warning = { path: tidy, kind: "unreadable", errors, isDirectory: true } as const;
+    return { directory: tidy, names: [], warnings: isNone ? [] : [warning] };
+  }
+}
+
+/** What a name that was just listed turns out to be. A file that is gone already is no news. */
+export function collect(
+  path: string,
+  into: { readonly files: StatusFile[]; readonly warnings: Warning[] },
+): void {
+  const found = readFound(path);
+  if (found.isGone) {
+    // Node cannot open a name that is not UTF-8: it was listed, and yet it is not there.
+    if (path.includes("\ufffd")) into.warnings.push(asWarning(path, ["EILSEQ"]));
+    return;
+  }
+  const { files, warnings } = judge(path, found.read);
+  into.files.push(...files);
+  into.warnings.push(...warnings);
+}
+
+/** At most one of each. */
+export function judge(path: string, read: Read): DirectoryRead {
+  if ("problem" in read) return { files: [], warnings: [{ path, ...read.problem }] };
+  const { record } = read;
+  const stem = agentIdOf(path);
+  const errors = [`agent_id is ${record.agent_id}, the file is named ${stem}`];
+  const isNamesake = record.agent_id === stem;
+  return {
+    files: [{ path, record }],
+    warnings: isNamesake ? [] : [{ path, kind: "id-mismatch", errors }],
+  };
+}
+
+/**
+ * Opened without waiting, so that a pipe to which nobody writes stops nobody; then the descriptor is asked
+ * what it is, because the name may have changed hands in between. Links are followed.
+ */
+export function readFound(path: string): Found {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | nonBlocking);
+  } catch (error) {
+    return notOpened(path, codeOf(error));
+  }
+  try {
+    const stats = fstatSync(descriptor);
+    const stamp = stampOf(stats);
+    if (!stats.isFile()) return found(unreadable("not a regular file"), stamp);
+    if (stats.size > wireLimits.fileBytesMax) return found(unreadable("too large"), stamp);
+    const bytes = readAll(descriptor, stats.size);
+    return found(bytes ? readRecord(bytes) : unreadable("too large"), stamp);
+  } catch (error) {
+    return found(unreadable(reasonOf(codeOf(error))), noStamp);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+export function stampOf(stats: {
+  readonly dev: number;
+  readonly ino: number;
+  readonly size: number;
+  readonly mtimeMs: number;
+}): Stamp {
+  return {
+    device: stats.dev,
+    inode: stats.ino,
+    size: stats.size,
+    modifiedAtMs: stats.mtimeMs,
+  };
+}
+
+export function isSameStamp(one: Stamp, other: Stamp): boolean {
+  return (
+    one.device === other.device &&
+    one.inode === other.inode &&
+    one.size === other.size &&
+    one.modifiedAtMs === other.modifiedAtMs
+  );
+}
+
+/** The code of a system error, or what else there is to say. */
+export function codeOf(error: unknown): string {
+  if (error instanceof Error && "code" in error) return String(error.code);
+  return error instanceof Error ? error.name : "unknown";
+}
+
+/** Windows has neither; a terminal behind a link must not become ours. */
+const nonBlocking = (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
+
+const noStamp: Stamp = { device: 0, inode: 0, size: 0, modifiedAtMs: 0 };
+
+/** Most records are a kilobyte, and reading never yields: one buffer serves all of them. */
+let buffer = Buffer.allocUnsafe(65_536);
+
+/** Undefined if it has grown beyond what we read. */
+function readAll(descriptor: number, size: number): Uint8Array | undefined {
+  let length = 0;
+  // One byte more than there should be, so that a short read says that this was all.
+  for (let wanted = size + 1; ; wanted = Math.min(wanted * 2, wireLimits.fileBytesMax + 1)) {
+    if (wanted > buffer.length) {
+      const larger = Buffer.allocUnsafe(wanted);
+      buffer.copy(larger, 0, 0, length);
+      buffer = larger;
+    }
+    const read = readSync(descriptor, buffer, length, wanted - length, null);
+    length += read;
+    if (read === 0 || (length >= size && length < wanted)) return buffer.subarray(0, length);
+    if (length > wireLimits.fileBytesMax) return undefined;
+  }
+}
+
+function notOpened(path: string, code: string): Found {
+  let stamp = noStamp;
+  try {
+    const stats = lstatSync(path);
+    stamp = stampOf(stats);
+    if (code === "ENOENT") {
+      // A file that has only just come is as good as not there yet.
+      return stats.isSymbolicLink() ? found(unreadable("dangling symlink"), stamp) : gone;
+    }
+  } catch {
+    if (code === "ENOENT") return gone;
+  }
+  return found(unreadable(reasonOf(code)), stamp);
+}
+
+const gone: Found = { isGone: true };
+
+function found(read: Read, stamp: Stamp): Found {
+  return { isGone: false, read, stamp };
+}
+
+function unreadable(reason: string): Read {
+  return { problem: { kind: "unreadable", errors: [reason] } };
+}
+
+function asWarning(path: string, errors: readonly string[]): Warning {
+  return { path, kind: "unreadable", errors };
+}
+
+/** Comparing by code points is slow, and needed only where there is something beyond the first plane. */
+function byCodePoint(names: string[]): readonly string[] {
+  const isPlain = !names.some((name) => /[\ud800-\udfff]/.test(name));
+  return isPlain ? names.sort() : names.sort(compareCodePoints);
+}
+
+function reasonOf(code: string): string {
+  switch (code) {
+    case "EACCES":
+    case "EPERM":
+      return "permission denied";
+    case "ELOOP":
+      return "symlink loop";
+    case "ENXIO":
+    case "EISDIR":
+    case "ENODEV":
+      return "not a regular file";
+    default:
+      return code;
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * Writing so that a reader never sees half a record: a file beside the old one, complete and on disk, takes
+ * its name. Whatever fails, the old file is untouched and nothing is left: agent-status, AS-12 to AS-17.
+ */
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fsync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { promisify } from "node:util";
+import {
+  isSafeAgentId,
+  printRecord,
+  type StatusRecord,
+  validate,
+  limits as wireLimits,
+} from "../../wire/status-file/index.ts";
+import { pathIn, statusPath, tidyPath } from "./directory.ts";
+import { StatusError } from "./errors.ts";
+import { limits } from "./limits.ts";
+import { codeOf } from "./read.ts";
+
+/**
+ * Replaces the whole record of that id and returns its path. Throws a `StatusError`, before anything is
+ * touched, if no reader would take it; or the system's own error.
+ */
+export function writeStatusFile(directory: string, record: StatusRecord): string {
+  const target = statusPath(directory, record.agent_id);
+  const temporary = writeTemporary(directory, record);
+  try {
+    fsyncSync(temporary.descriptor);
+    putInPlace(temporary, target);
+  } catch (error) {
+    discard(temporary);
+    throw error;
+  }
+  return target;
+}
+
+/**
+ * The same without stopping the process while the disk works, which is the slow part. The rest is not
+ * spread over turns: a process that exits meanwhile can still take `onTemporary`'s path away, and no step
+ * of ours comes after that.
+ */
+export async function writeStatusFileInBackground(
+  directory: string,
+  record: StatusRecord,
+  onTemporary: (path: string | undefined) => void = () => {},
+): Promise<string> {
+  const target = statusPath(directory, record.agent_id);
+  const temporary = writeTemporary(directory, record);
+  onTemporary(temporary.path);
+  try {
+    await synchronize(temporary.descriptor);
+    putInPlace(temporary, target);
+  } catch (error) {
+    discard(temporary);
+    throw error;
+  } finally {
+    onTemporary(undefined);
+  }
+  return target;
+}
+
+/** A file that is not there is removed already. */
+export function removeStatusFile(directory: string, agentId: string): void {
+  removeFile(statusPath(directory, agentId));
+}
+
+export function removeFile(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+  }
+}
+
+/** `.<id>.json.<8 characters>.tmp` */
+export function isTemporaryName(name: string): boolean {
+  return /^\..+\.json\.[A-Za-z0-9_-]+\.tmp$/s.test(name);
+}
+
+const synchronize = promisify(fsync);
+
+type Temporary = {
+  readonly path: string;
+  readonly descriptor: number;
+  isOpen: boolean;
+};
+
+function writeTemporary(directory: string, record: StatusRecord): Temporary {
+  const errors = validate(record);
+  if (errors.length > 0) throw new StatusError("invalid_status", errors);
+  const { agent_id: agentId } = record;
+  if (!isSafeAgentId(agentId)) {
+    throw new StatusError("unsafe_id", ["agent_id must be non-empty and filename-safe"]);
+  }
+  const bytes = Buffer.from(printRecord(record));
+  if (bytes.length > wireLimits.fileBytesMax) {
+    throw new StatusError("too_large", [
+      `the record has more than ${wireLimits.fileBytesMax} bytes`,
+    ]);
+  }
+  const temporary = openTemporary(tidyPath(directory), agentId);
+  try {
+    // The umask may have taken more away than it should.
+    fchmodSync(temporary.descriptor, 0o600);
+    writeFileSync(temporary.descriptor, bytes);
+  } catch (error) {
+    discard(temporary);
+    throw error;
+  }
+  return temporary;
+}
+
+/** A directory that is missing is made, and only then. */
+function openTemporary(directory: string, agentId: string): Temporary {
+  let isMade = false;
+  for (let tries = 1; ; tries++) {
+    const path = pathIn(directory, temporaryName(agentId));
+    try {
+      return { path, descriptor: openSync(path, exclusive, 0o600), isOpen: true };
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === "ENOENT" && !isMade) {
+        makeDirectory(directory);
+        isMade = true;
+      } else if (code !== "EEXIST" || tries >= limits.temporaryTriesMax) {
+        throw error;
+      }
+    }
+  }
+}
+
+/** Nobody else may look into a directory that we make; the ones above it are as the user's umask says. */
+function makeDirectory(directory: string): void {
+  mkdirSync(dirname(directory), { recursive: true });
+  try {
+    mkdirSync(directory, 0o700);
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+  }
+}
+
+const exclusive =
+  constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
+
+/** Exclusive creation is what makes it safe, so the chance need not be secret. */
+function temporaryName(agentId: string): string {
+  let chance = "";
+  while (chance.length < limits.temporaryChars) chance += letters[Math.floor(Math.random() * 36)];
+  return `.${agentId}.json.${chance}.tmp`;
+}
+
+const letters = "abcdefghijklmnopqrstuvwxyz0123456789";
+
+function putInPlace(temporary: Temporary, target: string): void {
+  close(temporary);
+  for (let tries = 1; ; tries++) {
+    try {
+      renameSync(temporary.path, target);
+      return;
+    } catch (error) {
+      const isHeld = process.platform === "win32" && /^(?:EPERM|EACCES|EBUSY)$/.test(codeOf(error));
+      if (!isHeld || tries >= limits.renameTriesMax) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, limits.renamePauseMs);
+    }
+  }
+}
+
+function close(temporary: Temporary): void {
+  if (!temporary.isOpen) return;
+  temporary.isOpen = false;
+  closeSync(temporary.descriptor);
+}
+
+/** What went wrong before is what the caller must hear, not that tidying up failed too. */
+function discard(temporary: Temporary): void {
+  try {
+    close(temporary);
+  } catch {}
+  try {
+    unlinkSync(temporary.path);
+  } catch {}
+}
