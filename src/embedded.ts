@@ -82,7 +82,7 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> 
   const state = dataDirectory ?? (await mkdtemp(join(tmpdir(), "tipstaff-")));
   if (dataDirectory === undefined) opened.defer(() => rm(state, { recursive: true, force: true }));
   const place = dataDirectory === undefined ? ["--memory"] : ["--data-dir", dataDirectory];
-  const words = ["up", "--json", "--http", http, "--grpc", grpc, ...place];
+  const words = ["up", "--json", "--http", http, "--grpc", grpc, "--status-dir=", ...place];
   const node = ["--disable-warning=ExperimentalWarning", "--import", preloadFor(state)];
   const child = spawn(process.execPath, [...node, mainPath(), ...words], {
     stdio: ["pipe", "pipe", "pipe"],

@@ -2,6 +2,7 @@
  * The one place that builds the parts: log, plane, views, doors. Whatever was opened is closed in the
  * opposite order: doors first, so that everyone is answered, then the plane, then the log.
  */
+import { hostname } from "node:os";
 import { type GrpcDoorOptions, methodPaths, openGrpcDoor } from "./doors/grpc/index.ts";
 import {
   Credentials,
@@ -11,6 +12,12 @@ import {
   openHttpDoor,
   Timeline,
 } from "./doors/http/index.ts";
+import {
+  makeLookAround,
+  openMirror,
+  openStatusDoor,
+  type StatusDoor,
+} from "./doors/status-files/index.ts";
 import { type Log, MemoryLog, SqliteLog } from "./log/index.ts";
 import { type Keep, keepTime, Plane, SteadyClock } from "./plane/index.ts";
 import {
@@ -43,6 +50,12 @@ export type ServeOptions = {
   readonly token: string;
   /** A server of models that knows what texts mean better than the table that comes with us. */
   readonly embedder?: EmbeddingsOptions;
+  /** Where agents leave their status files. Absent: this machine is not looked at. */
+  readonly status?: {
+    readonly directory: string;
+    /** Write one for every registered agent too. */
+    readonly isMirroring: boolean;
+  };
   readonly warn: (message: string, cause?: unknown) => void;
   /** The log cannot be written, or we were wrong: the process must stop. */
   readonly onFault: (fault: unknown) => void;
@@ -58,6 +71,7 @@ export interface Daemon extends AsyncDisposable {
   fetch(request: Request): Promise<Response>;
   /** Whether the log had no entries yet. */
   readonly isNew: boolean;
+  readonly status?: Pick<StatusDoor, "directory" | "files">;
 }
 
 /** Resolves when everything is recovered and served. Rejects with a `LogError` or a `ListenError`. */
@@ -113,6 +127,19 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       onFault: (fault, path) => warn(`${path} failed`, fault),
     }),
   );
+  const { status } = options;
+  const hostName = hostname();
+  const statusDoor =
+    status &&
+    opened.use(await openStatusDoor(plane, { directory: status.directory, hostName, warn }));
+  if (status?.isMirroring) {
+    opened.use(await openMirror(plane, { directory: status.directory, warn }));
+  }
+  const lookAround = makeLookAround({
+    plane,
+    ...(statusDoor ? { door: statusDoor } : {}),
+    findProcesses: () => [],
+  });
   let isClosing = false;
   let httpPlaces: readonly Place[] = [];
   const http = await openHttp(options, plane, {
@@ -133,7 +160,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       const asked = model && (await model.ask(question.query));
       return await plane.read(() => find.search(question, asked));
     },
-    lookAround: async () => [],
+    lookAround,
     ranking: () => (model ? find.ranking(model.trouble) : { ranking: "table" }),
     ...(options.taskLimits ? { taskLimits: options.taskLimits } : {}),
     isReady: () => !isClosing,
@@ -147,6 +174,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
     grpc: grpc.places,
     http: httpPlaces,
     isNew,
+    ...(statusDoor ? { status: statusDoor } : {}),
     makeLink: () => `/#key=${credentials.makeLink(Date.now(), Number.POSITIVE_INFINITY)}`,
     fetch: (request) => http[0].fetch(request),
     [Symbol.asyncDispose]: async () => {

@@ -181,6 +181,13 @@ export const commands: readonly CommandRow[] = [
       ...taskFlags,
       ...keepFlags,
       ...embedderFlags,
+      {
+        name: "status-dir",
+        value: "directory",
+        help: "where agents leave their status files; empty: this machine is not looked at",
+        default: "~/.local/state/agent-status",
+      },
+      { name: "mirror-status", help: "write a status file for every registered agent too" },
       insecure,
       logFormat,
       { name: "json", help: "when it serves, say where in one line of JSON" },

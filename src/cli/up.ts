@@ -1,5 +1,7 @@
 /** `tipstaff up` and `agentkeeper`: the daemon in this process, until it is told to stop. */
 import { randomBytes } from "node:crypto";
+import { resolve } from "node:path";
+import { StatusError, statusDirectory } from "../doors/status-files/index.ts";
 import { LogError } from "../log/index.ts";
 import { type Daemon, type ServeOptions, serve } from "../serve.ts";
 import { ListenError, type Place, printPlace } from "../transport/index.ts";
@@ -14,6 +16,7 @@ import { dataDirectoryFrom, printPath } from "./paths.ts";
 import { askOverview } from "./status.ts";
 import type { Values } from "./table.ts";
 import { print } from "./terminal.ts";
+import { countOf } from "./times.ts";
 import { ensureToken, tokenPath } from "./token.ts";
 import { version } from "./version.ts";
 
@@ -38,7 +41,20 @@ export async function up(values: Values): Promise<number> {
     keepBytes: textOf(values["keep-bytes"]),
     embedder: textOf(values["embedder"]),
     embedderModel: textOf(values["embedder-model"]),
+    status: statusFrom(values),
   });
+}
+
+function statusFrom(values: Values): ServeOptions["status"] {
+  const flag = textOf(values["status-dir"]);
+  if (flag === "") return undefined;
+  try {
+    const directory = statusDirectory({ env: process.env, ...(flag ? { flag } : {}) });
+    return { directory: resolve(directory), isMirroring: values["mirror-status"] === true };
+  } catch (error) {
+    if (error instanceof StatusError) return mistake(error.message);
+    throw error;
+  }
 }
 
 /** The drop-in daemon: without a data directory it keeps nothing. */
@@ -59,6 +75,7 @@ export async function agentkeeper(values: Values): Promise<number> {
     keepBytes: textOf(values["keep-bytes"]),
     embedder: undefined,
     embedderModel: undefined,
+    status: undefined,
   });
 }
 
@@ -82,6 +99,7 @@ type Wishes = {
   readonly keepBytes: string | undefined;
   readonly embedder: string | undefined;
   readonly embedderModel: string | undefined;
+  readonly status: ServeOptions["status"];
 };
 
 async function run(wishes: Wishes): Promise<number> {
@@ -128,6 +146,7 @@ async function run(wishes: Wishes): Promise<number> {
       process.exit(fault instanceof LogError ? exits.cannotWrite : exits.fault);
     },
     ...(dataDirectory === undefined ? {} : { dataDirectory }),
+    ...(wishes.status ? { status: wishes.status } : {}),
     ...(embedderUrl === undefined
       ? {}
       : { embedder: { url: embedderUrl, model, ...(apiKey ? { apiKey } : {}) } }),
@@ -282,11 +301,16 @@ function banner(
       .map(
         (place) => `  gRPC        ${forPeople(place).padEnd(22)}  AgentKeeper SDKs connect here`,
       ),
+    ...(daemon.status ? [`  status      ${statusLine(daemon.status)}`] : []),
     "",
     `  ${reach} · ctrl-c stops`,
     "",
     "",
   ].join("\n");
+}
+
+function statusLine({ directory, files }: NonNullable<Daemon["status"]>): string {
+  return `${printPath(directory).padEnd(22)}  watching ${countOf(files.length, "agent")}`;
 }
 
 /** Both loopback addresses are `localhost`. */

@@ -1,3 +1,4 @@
+export { type Claim, claimOfFile } from "./claims.ts";
 export { compareSightings, type Found, type SightOptions, sight } from "./sight.ts";
 export type {
   FoundProcess,

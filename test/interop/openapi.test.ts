@@ -84,10 +84,14 @@ async function startDaemon(): Promise<Daemon> {
   await using made = new AsyncDisposableStack();
   const state = made.use(mkdtempDisposableSync(join(tmpdir(), "tipstaff-state-")));
   const places = ["--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0"];
-  const running = spawn(resolve("bin/tipstaff"), ["up", "--memory", "--json", ...places], {
-    env: { ...process.env, XDG_STATE_HOME: state.path },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const running = spawn(
+    resolve("bin/tipstaff"),
+    ["up", "--memory", "--json", "--status-dir=", ...places],
+    {
+      env: { ...process.env, XDG_STATE_HOME: state.path },
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
   made.defer(() => stop(running));
   let said = "";
   let complained = "";

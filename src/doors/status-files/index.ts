@@ -6,7 +6,10 @@ export {
   statusDirectory,
   statusPath,
 } from "./directory.ts";
+export { openStatusDoor, type StatusDoor, type StatusDoorOptions } from "./door.ts";
 export { StatusError, type StatusErrorCode } from "./errors.ts";
+export { makeLookAround } from "./look-around.ts";
+export { openMirror } from "./mirror.ts";
 export { type PruneOptions, prune } from "./prune.ts";
 export {
   type DirectoryRead,

@@ -24,4 +24,15 @@ export const limits = {
   writeGapMs: 100,
   /** Asking the system for the home of another user. */
   userLookupMs: 2_000,
+
+  /** Of each text that the log takes over from a file. */
+  notedCharactersMax: 500,
+  /** How often a registered agent's file is written anew, and for how many there is one. */
+  mirrorBeatMs: 20_000,
+  mirroredMax: 1_000,
+  /** Processes are looked for at most so often, whoever asks. */
+  processesKeptMs: 2_000,
+  /** Of a large fleet not everyone is shown beside the files, and of what one holds not everything. */
+  registeredShownMax: 2_000,
+  holdsShownMax: 3,
 } as const;

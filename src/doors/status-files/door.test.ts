@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { agentId, type Observed } from "../../core/index.ts";
+import { deregister, heartbeat, register } from "../../testing/commands.ts";
+import { temporaryDirectory } from "../../testing/temporary.ts";
+import { test as me, openPlane, type TestPlane } from "../../testing/test-plane.ts";
+import { printTimestamp, type StatusRecord, schemaVersion } from "../../wire/status-file/index.ts";
+import { openStatusDoor } from "./door.ts";
+import { makeLookAround } from "./look-around.ts";
+import { openMirror } from "./mirror.ts";
+import { readDirectory } from "./read.ts";
+import { removeStatusFile, writeStatusFile } from "./write.ts";
+
+const warn = (message: string): never => assert.fail(message);
+
+test("what files tell of is observed, each change is in the log, and who leaves is gone", async () => {
+  await using place = await temporaryDirectory();
+  await using opened = await openPlane();
+  writeStatusFile(place.path, record("codex-1", { state: "working", summary: "npm test" }));
+  await using door = await open(opened, place.path);
+  assert.deepEqual(
+    door.files.map(({ record: { agent_id } }) => agent_id),
+    ["codex-1"],
+  );
+  const [first] = await observed(opened);
+  assert.deepEqual(
+    { ...first, sinceMs: 0 },
+    {
+      id: "codex-1",
+      name: "codex",
+      state: "working",
+      note: "npm test",
+      goal: "",
+      workspace: "",
+      source: "file",
+      sinceMs: 0,
+    },
+  );
+  writeStatusFile(place.path, record("codex-1", { state: "input-required", summary: "delete?" }));
+  await until(opened, ([one]) => one?.state === "waiting" && one.note === "delete?");
+  const { plane } = opened;
+  const sequence = plane.lastSequence;
+  writeStatusFile(place.path, record("codex-1", { state: "input-required", summary: "delete?" }));
+  writeStatusFile(place.path, record("pi-1", undefined));
+  await until(opened, (all) => all.length === 2);
+  assert.equal(plane.lastSequence, sequence + 1, "a heartbeat of a file is no fact");
+  removeStatusFile(place.path, "codex-1");
+  await until(opened, (all) => all.length === 1);
+});
+
+test("who left while nobody looked is gone at opening", async () => {
+  await using place = await temporaryDirectory();
+  await using opened = await openPlane();
+  writeStatusFile(place.path, record("a", undefined));
+  writeStatusFile(place.path, record("b", undefined));
+  await (await open(opened, place.path))[Symbol.asyncDispose]();
+  removeStatusFile(place.path, "a");
+  await using door = await open(opened, place.path);
+  assert.deepEqual(
+    (await observed(opened)).map(({ id }) => id),
+    ["b"],
+  );
+  assert.equal(door.files.length, 1);
+});
+
+test("two files may tell of one agent: it is there until both are gone", async () => {
+  await using place = await temporaryDirectory();
+  await using opened = await openPlane();
+  const one = record("same", { state: "working" });
+  writeStatusFile(place.path, one);
+  writeStatusFile(place.path, { ...one, agent_id: "other" });
+  await using _door = await open(opened, place.path);
+  await until(opened, (all) => all.length === 2);
+  // The second now says that it is the first.
+  writeFileSync(join(place.path, "other.json"), JSON.stringify(one));
+  await until(opened, (all) => all.length === 1);
+  rmSync(join(place.path, "same.json"));
+  rmSync(join(place.path, "other.json"));
+  await until(opened, (all) => all.length === 0);
+});
+
+test("of an agent that is registered the registry tells", async () => {
+  await using place = await temporaryDirectory();
+  await using opened = await openPlane();
+  const { plane } = opened;
+  await plane.submit(register("ada"), me, () => ({}));
+  writeStatusFile(place.path, record(agentId("ada"), { state: "working" }));
+  await using door = await open(opened, place.path);
+  assert.deepEqual(await observed(opened), []);
+  const look = makeLookAround({ plane, door, findProcesses: () => [] });
+  const seen = await look({ silentAfterMs: 300_000 });
+  assert.deepEqual(
+    seen.map(({ id, known }) => [id, ...known.map(({ source }) => source)]),
+    [["ada", "file", "registry"]],
+    "but both are one, and the file says more",
+  );
+});
+
+test("registered agents are mirrored, marked as ours, and never read back", async () => {
+  await using place = await temporaryDirectory();
+  await using opened = await openPlane();
+  const { plane } = opened;
+  await plane.submit(register("ada"), me, () => ({}));
+  writeStatusFile(place.path, mirrored("left-behind"));
+  {
+    await using _mirror = await openMirror(plane, { directory: place.path, warn });
+    await using door = await open(opened, place.path);
+    assert.deepEqual(readdirSync(place.path), ["ada.json"], "an earlier daemon's are swept");
+    assert.deepEqual(door.files, []);
+    await plane.submit(heartbeat("ada", "waiting may I?"), me, () => ({}));
+    await eventually(() => {
+      const [file] = readDirectory(place.path).files;
+      assert.equal(file?.record.task?.state, "input-required");
+      assert.equal(file?.record.task?.summary, "may I?");
+      assert.equal(file?.record.agent_name, "ada");
+    });
+    assert.deepEqual(await observed(opened), []);
+    await plane.submit(register("bob"), me, () => ({}));
+    await eventually(() => assert.equal(readdirSync(place.path).length, 2));
+    await plane.submit(deregister("ada"), me, () => ({}));
+    await eventually(() => assert.deepEqual(readdirSync(place.path), ["bob.json"]));
+  }
+  assert.deepEqual(readdirSync(place.path), [], "nothing is left behind");
+});
+
+function open({ plane }: TestPlane, directory: string): ReturnType<typeof openStatusDoor> {
+  return openStatusDoor(plane, { directory, hostName: hostname(), warn });
+}
+
+function record(id: string, task: StatusRecord["task"]): StatusRecord {
+  const name = id.split("-")[0] ?? id;
+  const runtime = { lifecycle: "running", updated_at: printTimestamp(Date.now()) } as const;
+  const about = { schema_version: schemaVersion, agent_id: id, agent_name: name, runtime } as const;
+  return task ? { ...about, task } : about;
+}
+
+function mirrored(id: string): StatusRecord {
+  return { ...record(id, undefined), x_meta: { tipstaff: { source: "registry", mirror: true } } };
+}
+
+function observed({ plane }: TestPlane): Promise<readonly Observed[]> {
+  return plane.read((state) => [...state.observed.byId.values()]);
+}
+
+async function until(
+  opened: TestPlane,
+  isSo: (all: readonly Observed[]) => boolean,
+): Promise<void> {
+  await eventually(async () => assert(isSo(await observed(opened))));
+}
+
+/** Asks until it holds: files are watched by the system, in its own time. */
+async function eventually(check: () => void | Promise<void>): Promise<void> {
+  const untilMs = Date.now() + 10_000;
+  for (;;) {
+    try {
+      return await check();
+    } catch (fault) {
+      if (Date.now() > untilMs) throw fault;
+    }
+    await sleep(20);
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * The opposite direction: registered agents as status files, for programs that read only those
+ * (`--mirror-status`). Each is marked as ours, kept fresh while its agent is there, and removed with it; at
+ * opening, those that an earlier daemon left are removed.
+ */
+import type { Activity, Agent, AgentId, State } from "../../core/index.ts";
+import type { Plane } from "../../plane/index.ts";
+import {
+  type JsonObject,
+  printTimestamp,
+  type StatusRecord,
+  schemaVersion,
+  summarize,
+  type TaskState,
+} from "../../wire/status-file/index.ts";
+import { limits } from "./limits.ts";
+import { readDirectory } from "./read.ts";
+import { removeStatusFile, writeStatusFileInBackground } from "./write.ts";
+
+export type MirrorOptions = {
+  readonly directory: string;
+  readonly warn: (message: string, cause?: unknown) => void;
+};
+
+const mark = { source: "registry", mirror: true } as const;
+
+export function isMirrored({ x_meta: meta }: StatusRecord): boolean {
+  const ours = meta?.["tipstaff"];
+  return typeof ours === "object" && ours !== null && "mirror" in ours && ours["mirror"] === true;
+}
+
+/** Resolves when there is a file for everyone who is here. */
+export async function openMirror(plane: Plane, options: MirrorOptions): Promise<AsyncDisposable> {
+  const mirror = new Mirror(plane, options);
+  mirror.sweep();
+  const watch = plane.watch({ wants: ({ event }) => event.type.startsWith("agent.") });
+  await mirror.writeAll();
+  const beating = setInterval(() => void mirror.writeAll(), limits.mirrorBeatMs);
+  beating.unref();
+  const following = (async () => {
+    for (;;) {
+      const { end } = await watch.next();
+      // Whatever was missed is in the state.
+      if (end?.code === "closed" || end?.code === "unavailable") return;
+      await mirror.writeAll();
+      if (end) return;
+    }
+  })();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      clearInterval(beating);
+      watch.close();
+      await following;
+      await mirror.close();
+    },
+  };
+}
+
+class Mirror {
+  readonly #plane: Plane;
+  readonly #options: MirrorOptions;
+  /** What was last written of whom, but for its time. */
+  readonly #written = new Map<AgentId, { readonly text: string; readonly atMs: number }>();
+  #last: Promise<void> = Promise.resolve();
+  #isCrowded = false;
+
+  constructor(plane: Plane, options: MirrorOptions) {
+    this.#plane = plane;
+    this.#options = options;
+  }
+
+  sweep(): void {
+    const { directory } = this.#options;
+    for (const { record } of readDirectory(directory).files) {
+      if (isMirrored(record)) removeStatusFile(directory, record.agent_id);
+    }
+  }
+
+  /** One after the other: the last to ask sees what all before it saw. */
+  writeAll(): Promise<void> {
+    this.#last = this.#last
+      .then(() => this.#write())
+      .catch((fault: unknown) => {
+        this.#options.warn("a status file could not be written", fault);
+      });
+    return this.#last;
+  }
+
+  async close(): Promise<void> {
+    await this.#last;
+    for (const id of this.#written.keys()) removeStatusFile(this.#options.directory, id);
+  }
+
+  async #write(): Promise<void> {
+    const { directory, warn } = this.#options;
+    const { records, total } = await this.#plane.read((state) => recordsOf(state));
+    if (total > records.length && !this.#isCrowded) {
+      warn(`only ${limits.mirroredMax} of ${total} agents have a status file`);
+    }
+    this.#isCrowded = total > records.length;
+    const here = new Set(records.map(([id]) => id));
+    for (const id of this.#written.keys()) {
+      if (here.has(id)) continue;
+      removeStatusFile(directory, id);
+      this.#written.delete(id);
+    }
+    const nowMs = Date.now();
+    for (const [id, about] of records) {
+      const text = JSON.stringify(about);
+      const last = this.#written.get(id);
+      if (last?.text === text && nowMs - last.atMs < limits.mirrorBeatMs / 2) continue;
+      await writeStatusFileInBackground(directory, recordOf(about, nowMs));
+      this.#written.set(id, { text, atMs: nowMs });
+    }
+  }
+}
+
+type About = {
+  readonly agent: Agent;
+  readonly activity: Activity | undefined;
+};
+
+function recordsOf({ registry }: State): {
+  readonly records: readonly (readonly [AgentId, About])[];
+  readonly total: number;
+} {
+  const records: (readonly [AgentId, About])[] = [];
+  for (const agent of registry.agents.values()) {
+    if (records.length === limits.mirroredMax) break;
+    // Whoever is not heard of goes stale as a file does: nobody writes it.
+    if (agent.liveness !== "alive") continue;
+    records.push([agent.id, { agent, activity: registry.activities.get(agent.id) }]);
+  }
+  return { records, total: registry.counts.alive };
+}
+
+function recordOf({ agent, activity }: About, nowMs: number): StatusRecord {
+  const meta: JsonObject = { tipstaff: mark };
+  const state = activity && taskStateOf(activity);
+  return {
+    schema_version: schemaVersion,
+    agent_id: agent.id,
+    agent_name: summarize(agent.card.name) || agent.id,
+    runtime: {
+      lifecycle: "running",
+      updated_at: printTimestamp(nowMs),
+      ...(activity ? { last_activity_at: printTimestamp(activity.sinceMs) } : {}),
+    },
+    ...(activity && state
+      ? {
+          task: {
+            state,
+            ...(activity.note === "" ? {} : { summary: summarize(activity.note) }),
+            status_timestamp: printTimestamp(activity.sinceMs),
+          },
+        }
+      : {}),
+    x_meta: meta,
+  };
+}
+
+function taskStateOf({ state }: Activity): TaskState | undefined {
+  switch (state) {
+    case "waiting":
+      return "input-required";
+    case "thinking":
+    case "reading":
+    case "writing":
+      return "working";
+    case "idle":
+      return undefined;
+  }
+}
