@@ -208,13 +208,12 @@ test("[AS-42] a file that is not there any more is no file, and no warning", asy
   `);
   await child.line();
   let files = 0;
-  for (let round = 0; round < 300; round++) {
+  while (files < 5_000) {
     const read = readDirectory(scratch.path);
     files += read.files.length;
     const problems = read.warnings.filter(({ kind }) => kind !== "id-mismatch");
     assert.deepEqual(problems, []);
   }
-  assert(files > 1_000, `only ${files} files were caught`);
 });
 
 test("a name that is not UTF-8 is told of", { skip: process.platform !== "linux" }, async () => {
