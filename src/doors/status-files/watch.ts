@@ -142,8 +142,9 @@ class Shelf {
   async lookAtAll(): Promise<readonly Change[]> {
     const listed = listNames(this.#directory);
     this.#directoryWarnings = listed.warnings;
-    const names = new Set(listed.names);
-    for (const name of this.#known.keys()) names.add(name);
+    // What is gone comes first: where an agent took another name, it is never there twice.
+    const gone = new Set(this.#known.keys()).difference(new Set(listed.names));
+    const names = new Set([...gone, ...listed.names]);
     for (const name of listed.names) if (this.#isUnchanged(name)) names.delete(name);
     return await this.lookAt(names);
   }
