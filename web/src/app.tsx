@@ -15,6 +15,7 @@ import { nextTheme, theme } from "./theme.ts";
 import { AgentsView } from "./views/agents.tsx";
 import { CoordinationView } from "./views/coordination.tsx";
 import { LogView } from "./views/log.tsx";
+import { MachineView } from "./views/machine.tsx";
 import { NowView } from "./views/now.tsx";
 import { PaceView } from "./views/pace.tsx";
 import { TasksView } from "./views/tasks.tsx";
@@ -22,6 +23,7 @@ import { isNews } from "./words/sentence.ts";
 
 const viewOf: Readonly<Record<ViewName, () => JSX.Element>> = {
   now: NowView,
+  machine: MachineView,
   agents: AgentsView,
   coordination: CoordinationView,
   tasks: TasksView,

@@ -2,6 +2,8 @@ export const limits = {
   /** Of one list, however many there are: what is far from the view is dropped and asked for again. */
   rowsHeldMax: 2_000,
   pageRows: 100,
+  /** Agents of this machine: more than these, and none of it can be read anyway. */
+  sightingsMax: 1_000,
   /** A browser cannot scroll higher than some tens of millions of pixels. */
   rowsScrollableMax: 400_000,
 

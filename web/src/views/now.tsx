@@ -13,7 +13,13 @@ import { Icon, type IconName } from "../parts/icon.tsx";
 import { AgentLink, Said } from "../parts/said.tsx";
 import type { Tone } from "../parts/standing.tsx";
 import { Since, TimeLeft } from "../parts/time.tsx";
-import { agentAddress, groupAddress, leaseAddress, taskAddress } from "../route.ts";
+import {
+  agentAddress,
+  groupAddress,
+  leaseAddress,
+  sightingAddress,
+  taskAddress,
+} from "../route.ts";
 import { isNews } from "../words/sentence.ts";
 import { count, figure, milliseconds, number } from "../words/time.ts";
 import { lastMinute, paceOf } from "../words/timeline.ts";
@@ -129,14 +135,16 @@ function Need({ item }: { readonly item: Attention }): JSX.Element {
         <Said text={item.name} />
       </a>
       <span class="text">
-        <Said text={item.text} lengthMax={300} />
+        <Said text={item.text} lengthMax={300} />{" "}
+        {item.source !== "registry" && <small class="soft">by its {item.source}</small>}
       </span>
       <Since atMs={item.sinceMs} />
     </li>
   );
 }
 
-function addressOf({ kind, id }: Attention): string {
+function addressOf({ kind, id, source }: Attention): string {
+  if (source !== "registry") return sightingAddress(id);
   switch (kind) {
     case "agent_waiting":
     case "agent_silent":
