@@ -129,11 +129,12 @@ function stateOfRegistered({
   return { state: word === "waiting" || word === "idle" ? word : "working", word, sinceMs };
 }
 
-/** A process says only that it is there. */
+/** A process says only that it is there, unless its program keeps a word on it. */
 export function claimOfProcess(
-  { pid, startedAtMs, program, workspace, tmux }: FoundProcess,
+  { pid, startedAtMs, program, workspace, tmux, told }: FoundProcess,
   { nowMs, hostName }: { readonly nowMs: number; readonly hostName: string },
 ): Claim {
+  const since = told ? told.sinceMs : startedAtMs;
   return {
     id: `${program}-${pid}`,
     name: program,
@@ -142,11 +143,13 @@ export function claimOfProcess(
     startedAtMs,
     known: {
       source: "process",
-      state: "unknown",
-      word: "running",
-      sinceMs: startedAtMs,
+      state: told?.state ?? "unknown",
+      word: told?.word ?? "running",
+      ...(since === undefined ? {} : { sinceMs: since }),
       heardAtMs: nowMs,
+      ...(told ? { path: told.path } : {}),
     },
+    ...(told ? { session: told.session } : {}),
     ...(workspace === undefined ? {} : { workspace }),
     ...(tmux ? { tmux } : {}),
   };

@@ -1,4 +1,5 @@
 export { type Claim, claimOfFile } from "./claims.ts";
+export { type FindOptions, findProcesses } from "./processes/find.ts";
 export { compareSightings, type Found, type SightOptions, sight } from "./sight.ts";
 export type {
   FoundProcess,
@@ -11,4 +12,5 @@ export type {
   StatusFile,
   Tmux,
   Tokens,
+  Told,
 } from "./types.ts";

@@ -6,4 +6,20 @@ export const limits = {
   staleAfterMs: 60_000,
   /** Records know the second, and so does the time of boot by which processes are dated. */
   startSlackMs: 2_000,
+
+  /** Coding agents of one user on one machine. */
+  processesMax: 1_000,
+  /** Programs are named at the beginning of their command lines; prompts may follow. */
+  commandLengthMax: 4_096,
+  statBytesMax: 4_096,
+  /** A line for each interrupt of a large machine comes before the time of boot. */
+  bootBytesMax: 1_048_576,
+  /** Where a program is run from comes early, and what is longer is not looked through. */
+  environBytesMax: 131_072,
+  psBytesMax: 16_777_216,
+  psMs: 2_000,
+  /** What Claude Code keeps of a session, which is less than a kilobyte. */
+  sessionBytesMax: 65_536,
+  /** How long after its process started a session may begin and still be told to be of it. */
+  sessionStartMsMax: 60_000,
 } as const;

@@ -49,7 +49,7 @@ export function sight(found: Found, given: SightOptions): readonly Sighting[] {
 type Told = "pid" | "startedAtMs" | "workspace" | "doing" | "task" | "goal" | "tmux";
 
 function sightingOf({ claims, process }: Group, options: Settled): Sighting {
-  const all = process ? [...claims, claimOfProcess(process, options)] : claims;
+  const all = process ? [...claims, claimOfProcess(heard(process, claims), options)] : claims;
   const ranked = [...all].sort(compareClaims);
   const leading = leadingOf(ranked);
   const known = [leading, ...ranked.filter((claim) => claim !== leading)];
@@ -80,6 +80,15 @@ function sightingOf({ claims, process }: Group, options: Settled): Sighting {
     ...optional("tmux"),
     ...(hint === undefined ? {} : { hint }),
   };
+}
+
+/**
+ * Hooks see what a program's own word leaves out, such as a question at the end of an answer. Where one is in
+ * touch, that the word differs is no contradiction.
+ */
+function heard(process: FoundProcess, claims: readonly Claim[]): FoundProcess {
+  const { told, ...untold } = process;
+  return told && !claims.some(isInTouch) ? process : untold;
 }
 
 const ranks: readonly SourceKind[] = ["registry", "hook", "file", "process"];

@@ -40,6 +40,20 @@ export type FoundProcess = ProcessKey & {
   readonly tmux?: Tmux;
   /** Parents of it that only started it: a record may name one of them. */
   readonly launchers?: readonly ProcessKey[];
+  /** What the program itself keeps on disk about this process. */
+  readonly told?: Told;
+  /** Where it keeps its records, as far as its environment says. */
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+/** A program's own word on what it does. */
+export type Told = {
+  readonly state: SightingState;
+  readonly word: string;
+  readonly sinceMs?: number;
+  readonly session: string;
+  readonly workspace?: string;
+  readonly path: string;
 };
 
 /** A number alone is given again; with the time of its start it is one process for ever. */
