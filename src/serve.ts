@@ -20,6 +20,7 @@ import {
 } from "./doors/status-files/index.ts";
 import { type Log, MemoryLog, SqliteLog } from "./log/index.ts";
 import { type Keep, keepTime, Plane, SteadyClock } from "./plane/index.ts";
+import { findProcesses } from "./sightings/index.ts";
 import {
   clearSocket,
   Embeddings,
@@ -138,7 +139,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
   const lookAround = makeLookAround({
     plane,
     ...(statusDoor ? { door: statusDoor } : {}),
-    findProcesses: () => [],
+    findProcesses: status ? () => findProcesses() : () => [],
   });
   let isClosing = false;
   let httpPlaces: readonly Place[] = [];
