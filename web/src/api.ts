@@ -24,6 +24,7 @@ export type {
   Known,
   LeaseInfo as Lease,
   Liveness,
+  Observed,
   OperationName,
   Overview,
   Page,

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Observed, observedId } from "../../core/index.ts";
+import { observedId } from "../../core/index.ts";
 import { openTestDoor, type TestDoor } from "../../testing/http-door.ts";
 import { test as me } from "../../testing/test-plane.ts";
-import type { Agent, Attention } from "../../wire/api/index.ts";
+import type { Agent, Attention, SightingState, SourceKind } from "../../wire/api/index.ts";
 import { limits } from "./limits.ts";
 
 test("where all is well nothing needs a person", async () => {
@@ -33,30 +33,60 @@ test("an agent that waits for a person says for what and since when", async () =
   assert.deepEqual(await attention(to), [], "the dead wait for nobody");
 });
 
-test("who only a file tells of is told with how we know, if it waits or is lost", async () => {
-  await using to = await openTestDoor();
-  const seen = { name: "codex", note: "", goal: "", workspace: "", source: "hook" } as const;
-  const report = async (id: string, state: Observed["state"], note = ""): Promise<void> => {
-    const observed = { ...seen, id: observedId(id), state, note, sinceMs: 500 };
-    await to.plane.submit({ type: "observed.report", observed }, me, () => ({}));
-  };
-  await report("codex-1", "working");
-  assert.deepEqual(await attention(to), []);
-  await report("codex-1", "waiting", "delete 3 files?");
-  await report("codex-2", "lost");
-  const about = { source: "hook", name: "codex", sinceMs: 500 } as const;
+test("who does not speak to us is told with how we know, if it waits, is silent or is lost", async () => {
+  const sighting = (id: string, state: SightingState, source: SourceKind, doing?: string) => ({
+    id,
+    name: "codex",
+    host: "here",
+    state,
+    sinceMs: 500,
+    known: [{ source, state, word: state, heardAtMs: 900 }],
+    isContradicted: false,
+    ...(doing === undefined ? {} : { doing }),
+  });
+  await using to = await openTestDoor({
+    lookAround: async () => [
+      sighting("codex-1", "waiting", "hook", "delete 3 files?"),
+      sighting("codex-2", "lost", "file"),
+      sighting("codex-3", "silent", "file", "npm test"),
+      sighting("codex-4", "working", "process"),
+      sighting("codex-5", "waiting", "registry", "told by the registry already"),
+    ],
+  });
+  const about = { name: "codex", sinceMs: 500 } as const;
   assert.deepEqual(await attention(to), [
-    { kind: "agent_waiting", id: "codex-1", ...about, text: "asks: delete 3 files?" },
+    {
+      kind: "agent_waiting",
+      source: "hook",
+      id: "codex-1",
+      ...about,
+      text: "asks: delete 3 files?",
+    },
+    {
+      kind: "agent_silent",
+      source: "file",
+      id: "codex-3",
+      ...about,
+      text: "says it works, but made no progress; last: npm test",
+    },
     {
       kind: "agent_unreachable",
+      source: "file",
       id: "codex-2",
       ...about,
       text: "its status file is not kept up to date any more",
     },
   ]);
+});
+
+test("agents that are only observed are counted apart from those that are registered", async () => {
+  await using to = await openTestDoor();
+  const seen = { name: "codex", note: "", goal: "", workspace: "", source: "hook" } as const;
+  const observed = { ...seen, id: observedId("codex-1"), state: "waiting" } as const;
+  await to.plane.submit({ type: "observed.report", observed }, me, () => ({}));
   const { text: metrics } = await to.ask("GET", "/metrics");
   assert.match(metrics, /^tipstaff_agents_observed\{state="waiting"\} 1$/m);
-  assert.match(metrics, /^agentkeeper_agents_alive 0$/m, "observed agents are not registered ones");
+  assert.match(metrics, /^agentkeeper_agents_alive 0$/m);
 });
 
 test("an agent that says it works, and nothing more for five minutes, is silent", async () => {

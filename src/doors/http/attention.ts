@@ -1,6 +1,6 @@
 /** What needs a person: who waits for one, who fell silent, what nobody can or will do. */
 import type { State } from "../../core/index.ts";
-import type { Answer, Attention } from "../../wire/api/index.ts";
+import type { Answer, Attention, Sighting } from "../../wire/api/index.ts";
 import { limits } from "./limits.ts";
 import type { OperationParts, Reply } from "./operations.ts";
 import { Smallest } from "./pages.ts";
@@ -9,16 +9,20 @@ import { type Look, lookInTurns, slices, type Turn } from "./slices.ts";
 type Kind = Attention["kind"];
 
 export function attentionIn(
-  { plane, find }: Parts,
+  parts: Parts,
   signal: AbortSignal,
 ): Promise<Reply<Answer<"getAttention">>> {
-  return lookInTurns(plane, signal, (turn) => lookFor({ plane, find }, turn));
+  return lookInTurns(parts.plane, signal, (turn) => lookFor(parts, turn));
 }
 
-type Parts = Pick<OperationParts, "plane" | "find">;
+type Parts = Pick<OperationParts, "plane" | "find" | "lookAround">;
 
-async function lookFor({ plane, find }: Parts, turn: Turn): Promise<Answer<"getAttention">> {
+async function lookFor(
+  { plane, find, lookAround }: Parts,
+  turn: Turn,
+): Promise<Answer<"getAttention">> {
   await turn();
+  const seen = await lookAround({ silentAfterMs: limits.silentMs });
   const queues = await plane.read((state, nowMs) => longWaitingIn(state, nowMs));
   const able = await Promise.all(
     queues.map(({ tools }) => find({ query: "", tools, limit: 1 }).then(({ hits }) => hits.length)),
@@ -26,7 +30,7 @@ async function lookFor({ plane, find }: Parts, turn: Turn): Promise<Answer<"getA
   return slices(plane, turn, function* (state, nowMs) {
     const notes = new Notes();
     yield* noteActivities(notes, state, nowMs);
-    yield* noteObserved(notes, state);
+    yield* noteSeen(notes, seen, nowMs);
     yield* noteUnreachable(notes, state);
     yield* noteDeadTasks(notes, state);
     yield* noteLeaderless(notes, state);
@@ -99,17 +103,33 @@ function* noteActivities(notes: Notes, { registry }: State, nowMs: number): Look
   }
 }
 
-/** Those that only files tell of. */
-function* noteObserved(notes: Notes, { observed }: State): Look<void> {
-  for (const { id, name, state, note, source, sinceMs } of observed.byId.values()) {
+/** Those that do not speak to us themselves. */
+function* noteSeen(notes: Notes, seen: readonly Sighting[], nowMs: number): Look<void> {
+  for (const { id, name, state, doing = "", known, sinceMs = nowMs } of seen) {
     yield;
+    const source = known[0]?.source ?? "process";
+    if (known.some((one) => one.source === "registry")) continue;
     const about = { id, name, sinceMs };
-    if (state === "waiting") {
-      yield* notes.addFrom(source, { kind: "agent_waiting", ...about }, () => asks(note));
-    } else if (state === "lost") {
-      yield* notes.addFrom(source, { kind: "agent_unreachable", ...about }, () => {
-        return "its status file is not kept up to date any more";
-      });
+    switch (state) {
+      case "waiting":
+        yield* notes.addFrom(source, { kind: "agent_waiting", ...about }, () => asks(doing));
+        break;
+      case "silent":
+        yield* notes.addFrom(source, { kind: "agent_silent", ...about }, () => {
+          return `says it works, but made no progress${doing === "" ? "" : `; last: ${doing}`}`;
+        });
+        break;
+      case "lost":
+        yield* notes.addFrom(source, { kind: "agent_unreachable", ...about }, () => {
+          return "its status file is not kept up to date any more";
+        });
+        break;
+      case "working":
+      case "failed":
+      case "idle":
+      case "stopped":
+      case "unknown":
+        break;
     }
   }
 }

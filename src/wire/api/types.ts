@@ -318,8 +318,8 @@ export type Attention = {
     | "group_leaderless";
   /** The id of the agent or task, or the name of the group. */
   readonly id: string;
-  /** How we know of it; `hook` and `file`: the agent is observed, and does not speak to us itself. */
-  readonly source: Exclude<SourceKind, "process">;
+  /** How we know of it; but for `registry`, the agent is observed and does not speak to us itself. */
+  readonly source: SourceKind;
   /** What to call it. */
   readonly name: string;
   readonly sinceMs: number;

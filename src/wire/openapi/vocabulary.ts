@@ -309,7 +309,7 @@ export const attention: z.ZodType<api.Attention> = name(
       "group_leaderless",
     ]),
     id: z.string(),
-    source: z.enum(["registry", "hook", "file"]),
+    source: z.enum(["registry", "hook", "file", "process"]),
     name: z.string(),
     sinceMs: timeMs,
     text: z.string(),

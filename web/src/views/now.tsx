@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { Answer, Attention, Entry, Overview, Timeline } from "../api.ts";
+import type { Answer, Attention, Entry, Overview, Sighting, Timeline } from "../api.ts";
 import { ofTypes, useAnswer } from "../ask.ts";
 import { limits } from "../limits.ts";
 import { overview, recent } from "../live.ts";
@@ -11,8 +11,8 @@ import { EventLine } from "../parts/event.tsx";
 import { Empty } from "../parts/field.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { AgentLink, Said } from "../parts/said.tsx";
-import type { Tone } from "../parts/standing.tsx";
-import { Since, TimeLeft } from "../parts/time.tsx";
+import { Dot, StateWord, type Tone } from "../parts/standing.tsx";
+import { Ago, Since, TimeLeft } from "../parts/time.tsx";
 import {
   agentAddress,
   groupAddress,
@@ -25,6 +25,7 @@ import { count, figure, milliseconds, number } from "../words/time.ts";
 import { lastMinute, paceOf } from "../words/timeline.ts";
 import { AgentDot, Doing, silentOf } from "./agents.tsx";
 import { GettingStarted } from "./getting-started.tsx";
+import { WhatItDoes } from "./machine.tsx";
 
 export function NowView(): JSX.Element {
   const seen = overview.value;
@@ -34,7 +35,14 @@ export function NowView(): JSX.Element {
     {},
     { concerns: isNews, everyMs: limits.pollEveryMs },
   );
-  const isUnused = seen !== undefined && alive + unreachable + dead === 0;
+  const { value: status } = useAnswer(
+    "getStatus",
+    { limit: limits.sightingsMax },
+    { concerns: ofTypes("observed.", "agent."), everyMs: limits.pollEveryMs },
+  );
+  const observed = status?.agents.filter(isObserved) ?? [];
+  const hasRegistered = seen !== undefined && alive + unreachable + dead > 0;
+  const isUnused = seen !== undefined && status !== undefined && !hasRegistered;
   return (
     <main class="now">
       <h1 class="unseen">Now</h1>
@@ -42,9 +50,9 @@ export function NowView(): JSX.Element {
       <Totals />
       <div class="now-columns">
         <div class="now-column">
-          {isUnused ? (
-            <GettingStarted overview={seen} />
-          ) : (
+          {observed.length > 0 && <OnThisMachine observed={observed} />}
+          {isUnused && observed.length === 0 && <GettingStarted overview={seen} />}
+          {hasRegistered && (
             <>
               <Held />
               <Leaders />
@@ -374,6 +382,63 @@ function Leaders(): JSX.Element | null {
       </div>
     </section>
   );
+}
+
+/** Who does not speak to us itself: a file, its host or its process tells of it. */
+function isObserved({ known, state }: Sighting): boolean {
+  return state !== "stopped" && known.every(({ source }) => source !== "registry");
+}
+
+function OnThisMachine({ observed }: { readonly observed: readonly Sighting[] }): JSX.Element {
+  return (
+    <section class="card at-work" aria-labelledby="machine-title">
+      <h2 id="machine-title">
+        On this machine <a href="/machine">{number(observed.length)}</a>
+      </h2>
+      <div class="card-scroll">
+        <table class="small">
+          <thead class="unseen">
+            <tr>
+              <th scope="col">Agent</th>
+              <th scope="col">Doing</th>
+            </tr>
+          </thead>
+          <tbody>
+            {observed.slice(0, heldShown).map((one) => (
+              <tr key={one.id}>
+                <td>
+                  <Dot standing={{ kind: "sighting", state: one.state }} />
+                  <a class="name" href={sightingAddress(one.id)} data-row>
+                    <Said text={one.name} />
+                  </a>{" "}
+                  <span class="soft">
+                    <Said text={lastPart(one.workspace)} lengthMax={40} />
+                  </span>
+                </td>
+                <td class="doing">
+                  <StateWord standing={{ kind: "sighting", state: one.state }} />{" "}
+                  <WhatItDoes sighting={one} />{" "}
+                  {one.sinceMs !== undefined && (
+                    <span class="soft">
+                      <Ago atMs={one.sinceMs} form="for" />
+                    </span>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        <Rest total={observed.length} href="/machine">
+          on this machine
+        </Rest>
+      </div>
+    </section>
+  );
+}
+
+/** Of a path, what tells one from the other. */
+function lastPart(path = ""): string {
+  return path.split("/").findLast((part) => part !== "") ?? "";
 }
 
 /** Everyone but the dead: who cannot be reached may still hold something. */

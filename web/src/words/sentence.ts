@@ -1,6 +1,13 @@
 /** What happened, as a sentence: words of ours, and names of things that can be opened. */
-import type { Entry } from "../api.ts";
-import { agentAddress, groupAddress, leaseAddress, policyAddress, taskAddress } from "../route.ts";
+import type { Entry, Observed } from "../api.ts";
+import {
+  agentAddress,
+  groupAddress,
+  leaseAddress,
+  policyAddress,
+  sightingAddress,
+  taskAddress,
+} from "../route.ts";
 
 /** Ours, or something that is named: by what it is called, or an agent by its id. */
 export type Part =
@@ -19,6 +26,8 @@ export function kindOf({ type }: Pick<Entry, "type">): Kind {
     case "policy":
     case "task":
       return room;
+    case "observed":
+      return "agent";
     case "leader":
     case "election":
       return "leader";
@@ -46,6 +55,7 @@ export const newsTypes: readonly string[] = [
   "task.requeued",
   "task.dead",
   "task.forgotten",
+  "observed.",
   "plane.",
 ];
 
@@ -120,11 +130,11 @@ export function sentenceOf(entry: Entry): readonly Part[] {
     case "task.forgotten":
       return ["task ", { name: entry.taskId }, " was forgotten"];
     case "observed.changed": {
-      const { name, state, note } = entry.observed;
-      return [{ name }, ` is ${state}`, ...(note === "" ? [] : [": ", { name: note }])];
+      const { state, note } = entry.observed;
+      return [seen(entry), ` is ${state}`, ...(note === "" ? [] : [": ", { name: note }])];
     }
     case "observed.left":
-      return [{ name: entry.observed.name }, " left"];
+      return [seen(entry), " left"];
     case "plane.opened":
       return ["the daemon started"];
     case "plane.resumed":
@@ -137,6 +147,10 @@ export function sentenceOf(entry: Entry): readonly Part[] {
 function agent(agentId: string, name?: string): Part {
   const href = agentAddress(agentId);
   return name === undefined || name === "" ? { agentId, href } : { agentId, name, href };
+}
+
+function seen({ observed }: { readonly observed: Observed }): Part {
+  return { name: observed.name, href: sightingAddress(observed.id) };
 }
 
 function lease({ lease }: { readonly lease: { readonly taskId: string } }): Part {

@@ -7,7 +7,7 @@ import type { Handlers, OperationParts } from "../operations.ts";
 export function overviewHandlers(
   parts: OperationParts,
 ): Pick<Handlers, "getOverview" | "getAttention" | "getTimeline" | "listEntries"> {
-  const { plane, about, timeline, ranking, find } = parts;
+  const { plane, about, timeline, ranking } = parts;
   return {
     getOverview: async () => {
       const value = await plane.read((state, nowMs) => ({
@@ -20,7 +20,7 @@ export function overviewHandlers(
       }));
       return { value };
     },
-    getAttention: (_, { signal }) => attentionIn({ plane, find }, signal),
+    getAttention: (_, { signal }) => attentionIn(parts, signal),
     getTimeline: async () => ({ value: timeline.print() }),
     listEntries: (input, { signal }) => listEntries(plane, input, signal),
   };

@@ -1,0 +1,141 @@
+/** Agents that only files tell of, from the file to the page, the API, the log and the command line. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { suite, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { removeStatusFile, writeStatusFile } from "../../src/doors/status-files/index.ts";
+import type { Sightings } from "../../src/wire/api/index.ts";
+import {
+  printTimestamp,
+  type StatusRecord,
+  schemaVersion,
+} from "../../src/wire/status-file/index.ts";
+import { findBrowser, launchBrowser } from "./browser.ts";
+import { scratch, tipstaff } from "./processes.ts";
+
+const root = join(import.meta.dirname, "../..");
+const executable = findBrowser();
+const mustRun = process.env["CI"] === "true";
+const skip = executable === undefined && !mustRun && "there is no Chromium on this machine";
+
+suite("agents of this machine", { skip }, () => {
+  test("who waits is on the first page within seconds, and its day is in the log", async () => {
+    assert(executable, "there is no Chromium on this machine, and CI must have one");
+    using place = scratch();
+    const directory = join(place.path, "status");
+    writeStatusFile(directory, record({ state: "working", summary: "npm test" }));
+    await using daemon = await Up.start(place.path, directory);
+    await using browser = new Browsing(await launchBrowser(executable));
+    const now = await browser.visit(daemon.url);
+    const machine = await browser.visit(`${daemon.url}/machine/claude-code-1`);
+    await shows(now, "main", /Nothing needs you.*On this machine.*claude-code.*working npm test/s);
+    await shows(machine, "tbody", /working.*claude-code.*\/src\/billing.*npm test.*hook · \d+ s/s);
+
+    writeStatusFile(directory, record({ state: "input-required", summary: "delete 3 files?" }));
+    await shows(now, ".needs", /waits for you.*claude-code.*asks: delete 3 files\?.*by its hook/s);
+    await shows(machine, ".panel", /waiting.*delete 3 files\?.*hook.*says input-required/s);
+    await shows(now, ".happening", /claude-code is waiting: delete 3 files\?/);
+    const answer = await fetch(`${daemon.url}/api/v1/status`);
+    const status: Sightings = JSON.parse(await answer.text());
+    const [sighting] = status.agents.filter(({ id }) => id === "claude-code-1");
+    assert.equal(sighting?.state, "waiting");
+    assert.deepEqual(
+      sighting.known.map(({ source, word }) => [source, word]),
+      [["hook", "input-required"]],
+    );
+
+    removeStatusFile(directory, "claude-code-1");
+    await shows(now, ".needs", /Nothing needs you/);
+    const { code, stdout } = await tipstaff("history", "claude-code", `--http=${daemon.address}`);
+    assert.equal(code, 0);
+    assert.match(stdout, /working .*npm test\n.*waiting .*delete 3 files\?\n.*gone/s);
+  });
+
+  test("hostile texts of a file stay text", async () => {
+    assert(executable, "there is no Chromium on this machine, and CI must have one");
+    using place = scratch();
+    const directory = join(place.path, "status");
+    const summary = '<img src=x onerror="document.title=1">\u202e\u0007';
+    writeStatusFile(directory, record({ state: "input-required", summary }));
+    await using daemon = await Up.start(place.path, directory);
+    await using browser = new Browsing(await launchBrowser(executable));
+    const page = await browser.visit(daemon.url);
+    await shows(page, ".needs", /<img src=x onerror="document.title=1">/);
+    assert.equal(await page.locator("main img").count(), 0);
+    const { stdout } = await tipstaff("history", "claude-code", `--http=${daemon.address}`);
+    assert.doesNotMatch(stdout, /[\u0000-\u0009\u000b-\u001f\u202e]/);
+  });
+});
+
+function record(task: StatusRecord["task"]): StatusRecord {
+  const nowMs = Date.now();
+  return {
+    schema_version: schemaVersion,
+    agent_id: "claude-code-1",
+    agent_name: "claude-code",
+    runtime: {
+      lifecycle: "running",
+      updated_at: printTimestamp(nowMs),
+      last_activity_at: printTimestamp(nowMs),
+      workspace: "/src/billing",
+    },
+    task: { ...task, status_timestamp: printTimestamp(nowMs) },
+    x_meta: { claude_code: { session_id: "s" } },
+  };
+}
+
+/** `tipstaff up`, watching a directory of its own. */
+class Up implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly url: string;
+
+  static async start(home: string, directory: string): Promise<Up> {
+    const words = ["up", "--memory", "--json", "--http=127.0.0.1:0", "--grpc=127.0.0.1:0"];
+    const child = spawn(join(root, "bin/tipstaff"), [...words, `--status-dir=${directory}`], {
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, HOME: home, XDG_STATE_HOME: join(home, "state") },
+    });
+    const [line] = await once(createInterface({ input: child.stdout }), "line");
+    return new Up(child, JSON.parse(line).http);
+  }
+
+  private constructor(child: ChildProcess, url: string) {
+    this.#child = child;
+    this.url = url;
+  }
+
+  get address(): string {
+    return this.url.replace("http://", "");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const ended = once(this.#child, "exit");
+    this.#child.kill();
+    await ended;
+  }
+}
+
+class Browsing implements AsyncDisposable {
+  readonly #browser: Browser;
+
+  constructor(browser: Browser) {
+    this.#browser = browser;
+  }
+
+  async visit(address: string): Promise<Page> {
+    const page = await this.#browser.newPage({ viewport: { width: 1_280, height: 800 } });
+    await page.goto(address);
+    return page;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#browser.close();
+  }
+}
+
+async function shows(page: Page, where: string, words: RegExp): Promise<void> {
+  await page.locator(where).filter({ hasText: words }).first().waitFor({ timeout: 30_000 });
+}
