@@ -53,6 +53,7 @@ test("[AS-10] an id is made of what every file system takes", () => {
   assert.equal(sanitizeAgentId("  ", "pi"), "pi");
   assert.equal(sanitizeAgentId("日本", "pi"), "pi");
   assert.equal(sanitizeAgentId("A.b_c-9", "pi"), "A.b_c-9");
+  assert.equal(sanitizeAgentId("x".repeat(500), "pi"), "x".repeat(236));
   fc.assert(
     fc.property(fc.string({ unit: character, maxLength: 300 }), (text) => {
       const id = sanitizeAgentId(text, "pi");
