@@ -164,7 +164,8 @@ function isFromHook({ agent_id: id, agent_name: name, x_meta: meta }: StatusReco
   return name === "pi" && id.startsWith("pi-");
 }
 
-function sessionOf({ task, x_meta: meta }: StatusRecord): string | undefined {
+/** What its program calls the conversation; for Pi, the file it is kept in. */
+export function sessionOf({ task, x_meta: meta }: StatusRecord): string | undefined {
   for (const mark of hostMarks) {
     const session = memberOf(meta?.[mark], "session_id");
     if (typeof session === "string") return session;

@@ -1,6 +1,7 @@
 export { type Claim, claimOfFile } from "./claims.ts";
 export { type FindOptions, findProcesses } from "./processes/find.ts";
 export { compareSightings, type Found, type SightOptions, sight } from "./sight.ts";
+export { Surroundings, type SurroundingsOptions } from "./surroundings.ts";
 export type {
   FoundProcess,
   Known,

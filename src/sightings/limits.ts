@@ -22,4 +22,26 @@ export const limits = {
   sessionBytesMax: 65_536,
   /** How long after its process started a session may begin and still be told to be of it. */
   sessionStartMsMax: 60_000,
+
+  /** From a directory up to the root. */
+  folderDepthMax: 100,
+  /** Of the files in which git says where something is. */
+  gitBytesMax: 4_096,
+
+  /** Of the sightings that are looked at closely; whoever has more does not read them all. */
+  surroundingsMax: 200,
+  /** How much of other programs' records is read at a look: some 20 ms of work. */
+  usageBytesPerLook: 25_165_824,
+  /** At a time. A line of a record that is longer holds pictures, and its file is not summed up. */
+  usageChunkBytes: 8_388_608,
+  /** Where totals stand at the end of a file. A few answers fit into it. */
+  tailBytes: 524_288,
+  /** Of which it is remembered what was read. */
+  usageFilesMax: 500,
+  /** A message of several parts comes again within so many others. */
+  recentMessagesMax: 256,
+  subagentFilesMax: 200,
+  projectFoldersMax: 2_000,
+  /** Who writes a database is done soon, or we do without. */
+  databaseMs: 50,
 } as const;
