@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { apply } from "./apply.ts";
+import {
+  type Evidence,
+  readSelfReport,
+  readTranscript,
+  selfReportPath,
+  witness,
+} from "./evidence.ts";
+import { newSession, type Session } from "./session.ts";
+
+function session(names: readonly string[], fields: object = {}): Session {
+  const beginning = {
+    host: "claude-code",
+    agentId: "a",
+    sessionId: "s",
+    pid: 7,
+    tmux: undefined,
+  } as const;
+  return names.reduce(
+    (before, name, index) => {
+      const members = new Map<string, unknown>(Object.entries({ prompt: "go", ...fields }));
+      const atMs = (index + 1) * 1000;
+      return apply(before, { name, sessionId: "s", members }, { atMs, nowMs: atMs }) ?? before;
+    },
+    newSession(beginning, 0),
+  );
+}
+
+const working = session(["SessionStart", "UserPromptSubmit"]);
+const asked = session(["SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest"]);
+const idle = session(["SessionStart", "UserPromptSubmit", "Stop"]);
+const asks = session(["SessionStart", "UserPromptSubmit", "Stop"], {
+  last_assistant_message: "Which?",
+});
+const background = session(["SessionStart", "UserPromptSubmit", "Stop"], {
+  background_tasks: ["b"],
+});
+const unstarted = session(["UserPromptSubmit"]);
+
+const is = (status: "idle" | "busy" | "waiting", sinceMs = 9000): Evidence => ({
+  kind: "is",
+  status,
+  sinceMs,
+});
+const broken: Evidence = { kind: "interrupted", atMs: 9000 };
+const over: Evidence = { kind: "over", atMs: 9000 };
+
+const rows: readonly (readonly [string, Session, Evidence, string | undefined])[] = [
+  ["a host that works and says it is idle was interrupted", working, is("idle"), "canceled"],
+  ["a host that asked and says it is idle was told no", asked, is("idle"), "rejected"],
+  ["a host that asked and says it is busy was told yes", asked, is("busy"), "working"],
+  ["a host that works and says it waits, asks", working, is("waiting"), "input-required"],
+  ["a host that asked and says it waits, asks", asked, is("waiting"), "input-required"],
+  ["a host that is idle and says it is busy, works", idle, is("busy"), "working"],
+  ["a host that is idle may have a dialog open", idle, is("waiting"), undefined],
+  ["a host that is idle says so", idle, is("idle"), undefined],
+  ["last words that ask are not answered by being idle", asks, is("idle"), "input-required"],
+  ["work in the background goes on while the host is idle", background, is("idle"), "submitted"],
+  ["what was so before the last event is old", working, is("idle", 2000), "working"],
+  ["what was so before a permission was asked is old", asked, is("busy", 3500), "input-required"],
+  ["nothing is known of a session that has not started", unstarted, is("idle"), "working"],
+  ["a transcript tells of an interrupt", working, broken, "canceled"],
+  ["a transcript tells of a no", asked, broken, "rejected"],
+  ["an old interrupt is old", idle, broken, undefined],
+  ["a turn that is over is over", working, over, undefined],
+  ["a turn that is over asks nobody", asked, over, undefined],
+  ["last words outlive the turn", asks, over, "input-required"],
+  ["a turn that broke has failed", working, { ...over, error: "server_overloaded" }, "failed"],
+  [
+    "a turn without credentials wants them",
+    working,
+    { ...over, error: "unauthorized" },
+    "auth-required",
+  ],
+];
+
+for (const [claim, before, evidence, state] of rows) {
+  test(claim, () => {
+    const after = witness(before, evidence, 10_000);
+    assert.equal(after.turn?.state, state);
+    if (state === before.turn?.state) assert.equal(after, before, "nothing to write");
+    else assert.equal(after.updatedAtMs, 10_000);
+  });
+}
+
+test("a permission that was given goes on with the same turn", () => {
+  const after = witness(asked, is("busy"), 10_000);
+  assert.deepEqual(after.asking, []);
+  assert.equal(after.turn?.summary, "go");
+  assert.equal(after.turn?.sinceMs, 9000);
+});
+
+test("Claude Code's file about a process is beside its transcripts", () => {
+  const transcript = "/home/u/.claude/projects/-home-u-w/8f.jsonl";
+  assert.equal(selfReportPath(transcript, 42), "/home/u/.claude/sessions/42.json");
+  assert.equal(selfReportPath("/home/u/.codex/sessions/2026/01/02/rollout.jsonl", 42), undefined);
+});
+
+test("Claude Code's file is read if it is whole and about this session", () => {
+  const report = { pid: 1, sessionId: "s", status: "waiting", statusUpdatedAt: 5, waitingFor: "x" };
+  const read = (fields: object): Evidence | undefined =>
+    readSelfReport(JSON.stringify({ ...report, ...fields }), "s");
+  assert.deepEqual(read({}), { kind: "is", status: "waiting", sinceMs: 5 });
+  assert.equal(read({ sessionId: "other" }), undefined);
+  assert.equal(read({ status: "shell" }), undefined);
+  assert.equal(read({ statusUpdatedAt: "5" }), undefined);
+  assert.equal(readSelfReport(`${JSON.stringify(report)}"}`, "s"), undefined, "torn");
+  assert.equal(readSelfReport("", "s"), undefined);
+  assert.equal(readSelfReport("null", "s"), undefined);
+});
+
+const at = "2026-06-20T16:45:00.500Z";
+const atMs = Date.parse(at);
+
+function said(text: unknown, fields: object = {}): string {
+  const message = { role: "user", content: text };
+  return JSON.stringify({ type: "user", isSidechain: false, message, timestamp: at, ...fields });
+}
+
+function rollout(payload: object, fields: object = {}): string {
+  return JSON.stringify({ timestamp: at, type: "event_msg", payload, ...fields });
+}
+
+test("a transcript of Claude Code has a line for an interrupt", () => {
+  const mark = "[Request interrupted by user]";
+  const found: Evidence = { kind: "interrupted", atMs };
+  const read = (...lines: readonly string[]): Evidence | undefined =>
+    readTranscript("claude-code", lines);
+  assert.deepEqual(read(said([{ type: "text", text: mark }])), found);
+  assert.deepEqual(
+    read(said([{ type: "text", text: "[Request interrupted by user for tool use]" }])),
+    found,
+  );
+  assert.deepEqual(read(said(mark), said("and now?")), found);
+  assert.equal(read(said(`what is ${mark}?`)), undefined, "a person may speak of it");
+  assert.equal(read(said(mark, { isSidechain: true })), undefined, "a subagent's");
+  assert.equal(read(said(mark, { type: "assistant" })), undefined);
+  assert.equal(read(said(mark, { timestamp: "yesterday" })), undefined);
+  assert.equal(read(said(mark).slice(0, -1)), undefined);
+  assert.equal(read(), undefined);
+});
+
+test("a transcript of Codex says how a turn ended", () => {
+  const read = (...lines: readonly string[]): Evidence | undefined =>
+    readTranscript("codex", lines);
+  const complete = (error?: unknown): string => rollout({ type: "task_complete", error });
+  assert.deepEqual(read(rollout({ type: "turn_aborted", reason: "interrupted" })), {
+    kind: "interrupted",
+    atMs,
+  });
+  assert.deepEqual(read(complete()), { kind: "over", atMs });
+  assert.deepEqual(read(complete(null)), { kind: "over", atMs });
+  const failed = (info: unknown): Evidence => {
+    const evidence = read(complete({ message: "m", codex_error_info: info }));
+    assert.ok(evidence);
+    return evidence;
+  };
+  assert.deepEqual(failed("other"), { kind: "over", atMs, error: "other" });
+  assert.deepEqual(failed({ http_connection_failed: { http_status_code: 502 } }), {
+    kind: "over",
+    atMs,
+    error: "http_connection_failed",
+  });
+  assert.deepEqual(failed({ http_connection_failed: { http_status_code: 401 } }), {
+    kind: "over",
+    atMs,
+    error: "unauthorized",
+  });
+  assert.deepEqual(failed(undefined), { kind: "over", atMs, error: "unknown" });
+  assert.equal(read(rollout({ type: "agent_message", message: '"task_complete"' })), undefined);
+  assert.equal(read(rollout({ type: "turn_aborted" }, { type: "response_item" })), undefined);
+});

@@ -1,0 +1,15 @@
+/** Bounds of what hosts say, and how long a turn's end is shown. */
+export const limits = {
+  /** Of one member of an event. A tool's answer may be megabytes; all that we use is far shorter. */
+  memberBytesMax: 262_144,
+  /** What is kept of a text that is longer: enough for its first words. */
+  textBytesMax: 4_096,
+  /** Of ids and names that hosts give: longer ones are not theirs. */
+  idLengthMax: 512,
+  /** Calls of tools that are under way at once. */
+  callsMax: 256,
+  /** Agents that work for the session. */
+  subagentsMax: 1_024,
+  /** `failed`, `canceled` and `rejected` must not outlive the turn: long enough to be seen, then idle. */
+  endingMs: 20_000,
+} as const;

@@ -1,0 +1,135 @@
+/**
+ * A session of a host: what its events have told so far. Plain data, so that whoever writes its file
+ * can lay it down and take it up again.
+ */
+import type { StatusRecord, TaskState, Tmux } from "../status-file/index.ts";
+import { printTimestamp, schemaVersion } from "../status-file/index.ts";
+import { type HostName, metaKeys } from "./hosts.ts";
+
+export type SessionGoal = { readonly summary: string; readonly atMs: number };
+
+export type Turn = {
+  readonly id: string | undefined;
+  readonly state: TaskState;
+  readonly summary: string | undefined;
+  /** When this state began. */
+  readonly sinceMs: number;
+};
+
+/** A call of a tool that was begun and has not returned. */
+export type Call = { readonly id: string; readonly tool: string };
+
+/** Something waits for a person. Without a call: whatever comes back ends it. */
+export type Asking = {
+  readonly what: "permission" | "question";
+  readonly callId: string | undefined;
+};
+
+export type Session = {
+  readonly host: HostName;
+  readonly agentId: string;
+  readonly sessionId: string;
+  /** The process of the host. */
+  readonly pid: number | undefined;
+  readonly tmux: Tmux | undefined;
+  /** Before its start nothing of a session is shown. */
+  readonly hasStarted: boolean;
+  /** False after a resume without a goal: a later prompt is not what the session was for. */
+  readonly mayFindGoal: boolean;
+  readonly workspace: string | undefined;
+  readonly model: string | undefined;
+  readonly permissionMode: string | undefined;
+  readonly goal: SessionGoal | undefined;
+  readonly turn: Turn | undefined;
+  readonly asking: readonly Asking[];
+  readonly calls: readonly Call[];
+  /** Who works for it. They have no record of their own. */
+  readonly subagents: readonly string[];
+  readonly lastPrompt: string | undefined;
+  /** Why the last turn failed, in the host's word. */
+  readonly lastError: string | undefined;
+  readonly updatedAtMs: number;
+  readonly lastActivityAtMs: number | undefined;
+  /** When the last event happened: what other sources said before that is old. */
+  readonly heardAtMs: number;
+};
+
+export type Beginning = Pick<Session, "host" | "agentId" | "sessionId" | "pid" | "tmux">;
+
+export function newSession(beginning: Beginning, nowMs: number): Session {
+  return {
+    ...beginning,
+    hasStarted: false,
+    mayFindGoal: true,
+    workspace: undefined,
+    model: undefined,
+    permissionMode: undefined,
+    goal: undefined,
+    turn: undefined,
+    asking: [],
+    calls: [],
+    subagents: [],
+    lastPrompt: undefined,
+    lastError: undefined,
+    updatedAtMs: nowMs,
+    lastActivityAtMs: undefined,
+    heardAtMs: 0,
+  };
+}
+
+/** Says that it is still there, and nothing else (AS-22). */
+export function beat(session: Session, nowMs: number): Session {
+  return { ...session, updatedAtMs: nowMs };
+}
+
+/** What is in its file; undefined before the session has started. */
+export function recordOf(session: Session): StatusRecord | undefined {
+  if (!session.hasStarted) return undefined;
+  const { host, sessionId, goal, turn, subagents, lastActivityAtMs } = session;
+  const own = given({
+    session_id: sessionId,
+    model: session.model,
+    permission_mode: session.permissionMode,
+    subagents: subagents.length === 0 ? undefined : subagents.length,
+    last_error: session.lastError,
+  });
+  return {
+    schema_version: schemaVersion,
+    agent_id: session.agentId,
+    agent_name: host,
+    runtime: {
+      lifecycle: "running",
+      updated_at: printTimestamp(session.updatedAtMs),
+      ...given({
+        last_activity_at:
+          lastActivityAtMs === undefined ? undefined : printTimestamp(lastActivityAtMs),
+        pid: session.pid,
+        workspace: session.workspace,
+      }),
+    },
+    ...(goal && {
+      goal: {
+        summary: goal.summary,
+        updated_at: printTimestamp(goal.atMs),
+        source: "initial-prompt" as const,
+      },
+    }),
+    ...(turn && {
+      task: {
+        ...given({ id: turn.id, summary: turn.summary }),
+        context_id: sessionId,
+        state: turn.state,
+        status_timestamp: printTimestamp(turn.sinceMs),
+      },
+    }),
+    x_meta: { [metaKeys[host]]: own, ...session.tmux },
+  };
+}
+
+/** Without what is undefined: a record has no empty fields. */
+function given<Fields extends Record<string, unknown>>(
+  fields: Fields,
+): { [Key in keyof Fields]?: Exclude<Fields[Key], undefined> } {
+  const present = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present) as { [Key in keyof Fields]?: Exclude<Fields[Key], undefined> };
+}
