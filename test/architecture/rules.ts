@@ -53,6 +53,8 @@ export const rooms: Readonly<Record<string, Room>> = {
   "serve.ts": { rooms: upToTesting, packages: ["node:*"] },
   "embedded.ts": { rooms: [...upToTesting, "serve.ts"], packages: ["node:*"] },
   cli: { rooms: [...upToTesting, "serve.ts", "embedded.ts"], packages: ["node:*", "pino"] },
+  // Another command line: files only, no daemon. Of the first it has how text gets to a terminal.
+  "agent-status": { rooms: ["wire", "doors", "cli"], packages: ["node:*"] },
 };
 
 /**
@@ -116,7 +118,8 @@ function judgeText({ path, text }: Source): readonly string[] {
   forbid(/^export \*/m, "has `export *`");
   forbid(/^export default\b/m, "has a default export");
   forbid(/(?:[:<|&(,]\s*|\bas\s+|\breadonly\s+)any\b(?!\s*[(:?])/, "has an `any`");
-  const isFree = topOf(roomOf(path) ?? "") === "cli" || isTest(path) || path === surroundings;
+  const isCommand = ["cli", "agent-status"].includes(topOf(roomOf(path) ?? ""));
+  const isFree = isCommand || isTest(path) || path === surroundings;
   const process = /\bprocess\s*\??\.\s*(?:env|exit|on)\b/;
   if (!isFree) forbid(process, "asks process for what only the command line may ask");
   return problems;

@@ -57,7 +57,8 @@ export function tidyPath(path: string): string {
   return tidy === "" ? "." : tidy;
 }
 
-function expandHome(value: string, homeOf: () => string): string {
+/** `~` and `~name` at the beginning; nothing else is anybody's home. */
+export function expandHome(value: string, homeOf: () => string): string {
   if (!value.startsWith("~")) return value;
   const slash = value.indexOf("/");
   const user = value.slice(1, slash === -1 ? undefined : slash);

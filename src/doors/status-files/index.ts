@@ -3,6 +3,7 @@ export {
   agentIdOf,
   type DirectoryOptions,
   type Env,
+  expandHome,
   statusDirectory,
   statusPath,
 } from "./directory.ts";

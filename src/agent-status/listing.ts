@@ -1,0 +1,122 @@
+/** What is there: every record with what a reader makes of it, in the order in which it is shown. */
+import {
+  readDirectory,
+  type StatusFile,
+  statusPath,
+  type Warning,
+} from "../doors/status-files/index.ts";
+import {
+  compareCodePoints,
+  type DerivedState,
+  deriveState,
+  isLookupId,
+  lastActivityAtMs,
+  type StatusRecord,
+  updatedAtMs,
+} from "../wire/status-file/index.ts";
+import { Failure } from "./failure.ts";
+import type { Given } from "./parse.ts";
+
+export type Entry = {
+  readonly agentId: string;
+  readonly path: string;
+  readonly state: DerivedState;
+  /** Neither is there if it is missing. */
+  readonly updatedAtMs?: number;
+  readonly record?: StatusRecord;
+};
+
+export type Listing = {
+  readonly directory: string;
+  readonly nowMs: number;
+  readonly staleAfterMs: number;
+  readonly entries: readonly Entry[];
+  readonly warnings: readonly Warning[];
+};
+
+export type Moment = { readonly nowMs: number; readonly staleAfterMs: number };
+
+export function listDirectory(directory: string, moment: Moment, given: Given): Listing {
+  const { files, warnings } = readDirectory(directory);
+  return listFiles({ directory, files, warnings }, moment, given);
+}
+
+export function listFiles(
+  found: {
+    readonly directory: string;
+    readonly files: readonly StatusFile[];
+    readonly warnings: readonly Warning[];
+  },
+  moment: Moment,
+  given: Given,
+): Listing {
+  const { directory, files, warnings } = found;
+  const missing = findMissing(found, given.texts("expect"));
+  const keyed = [...files.map((file) => keyOf(file, moment)), ...missing];
+  const entries = keyed.sort(compare).map(({ entry }) => entry);
+  return { ...moment, directory, warnings, entries: filter(entries, given) };
+}
+
+type Keyed = { readonly entry: Entry; readonly isQuiet: boolean; readonly activeAtMs: number };
+
+/** Who has nothing to say at the moment comes after all others. [AS-55] */
+const quiet: ReadonlySet<DerivedState> = new Set([
+  "idle",
+  "stale",
+  "stopped",
+  "unknown",
+  "canceled",
+]);
+
+function keyOf(file: StatusFile, moment: Moment): Keyed {
+  const entry = entryOf(file, moment);
+  const isQuiet = quiet.has(entry.state);
+  const activeAtMs = lastActivityAtMs(file.record) ?? entry.updatedAtMs ?? 0;
+  return { entry, isQuiet, activeAtMs: isQuiet ? activeAtMs : 0 };
+}
+
+export function entryOf({ path, record }: StatusFile, moment: Moment): Entry {
+  const state = deriveState(record, moment);
+  return { agentId: record.agent_id, path, state, updatedAtMs: updatedAtMs(record), record };
+}
+
+/** Those at work by id alone, so that a heartbeat moves no row; the others by who was last active. */
+function compare(one: Keyed, other: Keyed): number {
+  if (one.isQuiet !== other.isQuiet) return one.isQuiet ? 1 : -1;
+  return (
+    other.activeAtMs - one.activeAtMs || compareCodePoints(one.entry.agentId, other.entry.agentId)
+  );
+}
+
+/** Those of the expected that have no file. A file that is there and not valid is told of otherwise. */
+function findMissing(
+  found: {
+    readonly directory: string;
+    readonly files: readonly StatusFile[];
+    readonly warnings: readonly Warning[];
+  },
+  expected: readonly string[],
+): readonly Keyed[] {
+  if (expected.length === 0) return [];
+  const unsafe = expected.find((id) => !isLookupId(id));
+  if (unsafe !== undefined) throw new Failure("agent_id must be non-empty and filename-safe");
+  const ids = new Set(found.files.map(({ record }) => record.agent_id));
+  const paths = new Set([...found.files, ...found.warnings].map(({ path }) => path));
+  return [...new Set(expected)]
+    .map((agentId): Entry => {
+      const path = statusPath(found.directory, agentId);
+      return { agentId, path, state: "missing" };
+    })
+    .filter(({ agentId, path }) => !ids.has(agentId) && !paths.has(path))
+    .map((entry) => ({ entry, isQuiet: false, activeAtMs: 0 }));
+}
+
+function filter(entries: readonly Entry[], given: Given): readonly Entry[] {
+  const states = new Set(given.texts("state").flatMap((text) => text.split(",")));
+  const names = new Set(given.texts("name"));
+  return entries.filter(
+    ({ state, record }) =>
+      (states.size === 0 || states.has(state)) &&
+      (names.size === 0 || (record !== undefined && names.has(record.agent_name))),
+  );
+}

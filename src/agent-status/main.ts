@@ -1,0 +1,58 @@
+/** Where the process begins: its words become one command, and its exit code. */
+import { print, say, version } from "../cli/index.ts";
+import { escapeForTerminal } from "../wire/status-file/index.ts";
+import { Failure, reasonOf } from "./failure.ts";
+import { printHelp, printUsage } from "./help.ts";
+import type { Command } from "./options.ts";
+import { type Given, parseCommandLine } from "./parse.ts";
+
+async function main(words: readonly string[]): Promise<number> {
+  const invocation = parseCommandLine(words);
+  switch (invocation.kind) {
+    case "help":
+      print(printHelp(invocation.command));
+      return 0;
+    case "version":
+      print(`agent-status ${version}\n`);
+      return 0;
+    case "mistake": {
+      const { message, command } = invocation;
+      const program = command ? `agent-status ${command.name}` : "agent-status";
+      say(`${printUsage(command)}${program}: error: ${escapeForTerminal(message)}\n`);
+      return 2;
+    }
+    case "run":
+      return await run(invocation.command, invocation.given);
+  }
+}
+
+/** Loaded when it is run: most of them need little. */
+async function run({ name }: Command, given: Given): Promise<number> {
+  switch (name) {
+    case "emit":
+      return (await import("./emit.ts")).emit(given);
+    case "list":
+      return (await import("./list.ts")).list(given);
+    case "get":
+      return (await import("./get.ts")).get(given);
+    case "watch":
+      return await (await import("./watch.ts")).watch(given);
+    case "validate":
+      return (await import("./validate.ts")).validate(given);
+    case "prune":
+      return (await import("./prune.ts")).prune(given);
+  }
+}
+
+/** [AS-77] Never a stack: what the system has against it is a line. */
+async function begin(): Promise<void> {
+  try {
+    process.exitCode = await main(process.argv.slice(2));
+  } catch (error) {
+    const lines = error instanceof Failure ? error.lines : [`agent-status: ${reasonOf(error)}`];
+    say(`${lines.map(escapeForTerminal).join("\n")}\n`);
+    process.exitCode = 1;
+  }
+}
+
+void begin();

@@ -1,0 +1,29 @@
+/** Files of agents that are long gone: agent-status, section 8.6. */
+import { print } from "../cli/index.ts";
+import { prune as pruneDirectory } from "../doors/status-files/index.ts";
+import { escapeForTerminal } from "../wire/status-file/index.ts";
+import { printDocument } from "./json.ts";
+import type { Given } from "./parse.ts";
+import { directoryOf, nowMs, staleAfterMsOf } from "./surroundings.ts";
+
+export function prune(given: Given): number {
+  const directory = directoryOf(given);
+  const seconds = given.number("prune-after");
+  const isRehearsal = given.toggle("dry-run") === true;
+  const removed = pruneDirectory(directory, {
+    nowMs: nowMs(),
+    staleAfterMs: staleAfterMsOf(given),
+    pruneAfterMs: seconds === undefined ? undefined : seconds * 1_000,
+    keepStopped: given.toggle("keep-stopped"),
+    dryRun: isRehearsal,
+    invalid: given.toggle("invalid"),
+    tempFiles: given.toggle("temp-files"),
+  });
+  if (given.toggle("json")) {
+    const schema = "agent-status-prune/v1";
+    printDocument({ schema, status_dir: directory, dry_run: isRehearsal, removed });
+    return 0;
+  }
+  for (const path of removed) if (!print(`${escapeForTerminal(path)}\n`)) break;
+  return 0;
+}

@@ -1,0 +1,42 @@
+/** What the process was started with: the time, the directory, what it writes to. */
+import type { Env } from "../doors/status-files/index.ts";
+import { statusDirectory } from "../doors/status-files/index.ts";
+import { parseTimestamp, limits as wireLimits } from "../wire/status-file/index.ts";
+import { Failure } from "./failure.ts";
+import type { Given } from "./parse.ts";
+import type { Style } from "./table.ts";
+
+/** `AGENT_STATUS_NOW` makes the clock stand still, for tests. */
+export function nowMs(env: Env = process.env): number {
+  const text = env["AGENT_STATUS_NOW"];
+  if (!text) return Date.now();
+  const { atMs } = parseTimestamp(text);
+  if (atMs === undefined) throw new Failure(`AGENT_STATUS_NOW is no point in time: ${text}`);
+  return atMs;
+}
+
+export function directoryOf(given: Given): string {
+  return statusDirectory({ flag: given.text("status-dir"), env: process.env });
+}
+
+export function staleAfterMsOf(given: Given): number {
+  const seconds = given.number("stale-after");
+  return seconds === undefined ? wireLimits.staleAfterMs : seconds * 1_000;
+}
+
+export function isTerminal(descriptor: 0 | 1 | 2): boolean {
+  // Asking this way makes no stream, whose loading takes a while.
+  return process.getBuiltinModule("node:tty").isatty(descriptor);
+}
+
+/** [AS-61] [AS-62] [AS-63] */
+export function styleOf(given: Given): Style {
+  const { NO_COLOR: noColour, TERM: terminal, COLUMNS: wanted } = process.env;
+  const isSeen = isTerminal(1);
+  const likesColours = isSeen && !noColour && terminal !== "dumb";
+  const told = /^[1-9]\d{0,5}$/.test(wanted ?? "") ? Number(wanted) : undefined;
+  return {
+    columns: isSeen ? process.stdout.columns || told || 80 : told,
+    hasColours: given.toggle("color") ?? likesColours,
+  };
+}

@@ -1,0 +1,240 @@
+/**
+ * The table: six columns in a frame, `TASK` on several lines. It is laid out in two passes, the first of
+ * which only looks at how wide things are, so that ten thousand rows take no longer than their output does.
+ * Where there is too little room, `TASK` is wrapped and ids lose their middle; state and age stay. [AS-63]
+ */
+import { fit, widthOf } from "../cli/index.ts";
+import { limits } from "./limits.ts";
+import { begin, type Colour, end } from "./looks.ts";
+
+/** What stands in a row; all of it is safe to print. */
+export type Row = {
+  /** Each is a line of its own, begun by a mark. */
+  readonly task: readonly string[];
+  readonly id: string;
+  readonly name: string;
+  readonly lifecycle: string;
+  readonly state: string;
+  readonly updated: string;
+  readonly colour: Colour | undefined;
+};
+
+export type Style = {
+  /** How wide a line may be; undefined: as wide as it wants. */
+  readonly columns: number | undefined;
+  readonly hasColours: boolean;
+};
+
+const columns = ["task", "id", "name", "lifecycle", "state", "updated"] as const;
+type Column = (typeof columns)[number];
+type Widths = Record<Column, number>;
+
+const titles: Readonly<Record<Column, string>> = {
+  task: "TASK",
+  id: "AGENT ID",
+  name: "NAME",
+  lifecycle: "LIFECYCLE",
+  state: "STATE",
+  updated: "UPDATED",
+};
+
+const taskCellsMin = 27;
+
+/** Who gives way, and to what width, until the table fits. A width of 0 leaves the column out. */
+const concessions: readonly (readonly [Column, number])[] = [
+  ["task", taskCellsMin],
+  ["id", 12],
+  ["name", 8],
+  // Its icon says the same.
+  ["lifecycle", 1],
+  ["id", 8],
+  ["task", 16],
+  ["lifecycle", 0],
+  ["name", 0],
+  ["id", 0],
+  ["task", 0],
+];
+
+/** Piece by piece, with its line ends. */
+export function* printTable(title: string, rows: readonly Row[], style: Style): Generator<string> {
+  const widths = squeeze(measure(rows), style.columns);
+  const shown = columns.filter((column) => widths[column] > 0);
+  const frame = frameOf(style, shown, widths);
+  const { side } = frame;
+  const paint = (colour: Colour | "bold" | undefined, text: string): string =>
+    style.hasColours && colour !== undefined ? begin(colour) + text + end : text;
+  const cell = (text: string, column: Column, colour: Colour | "bold" | undefined): string => {
+    const space = " ".repeat(Math.max(0, widths[column] - widthOf(text)));
+    return ` ${paint(colour, text)}${space} ${side}`;
+  };
+  /** Behind a line that only goes on with the task. */
+  const blanks = shown.slice(1).map((column) => `${" ".repeat(widths[column] + 2)}${side}`);
+  const rest = `${blanks.join("")}\n`;
+  const indent = " ".repeat(Math.max(0, Math.floor((widthOf(frame.top) - widthOf(title)) / 2)));
+  const heads = shown.map((column) => cell(clip(titles[column], column, widths), column, "bold"));
+  let piece = `${indent}${paint("bold", title)}\n${frame.top}\n`;
+  piece += `${side}${heads.join("")}\n${frame.middle}\n`;
+  for (const row of rows) {
+    const task = taskLines(row.task, widths.task);
+    piece += side;
+    for (const column of shown) {
+      const text = column === "task" ? (task[0] ?? "") : clip(row[column], column, widths);
+      piece += cell(text, column, row.colour);
+    }
+    piece += "\n";
+    for (let index = 1; index < task.length; index += 1) {
+      piece += side + cell(task[index] ?? "", "task", row.colour) + rest;
+    }
+    if (piece.length < limits.pieceLengthMax) continue;
+    yield piece;
+    piece = "";
+  }
+  yield `${piece}${frame.bottom}\n`;
+}
+
+/** What fits into a column on one line. */
+function clip(text: string, column: Column, widths: Widths): string {
+  const cells = widths[column];
+  if (column === "id") return elide(text, cells);
+  // Of a lifecycle the icon is left.
+  return column === "lifecycle" && cells === 1 ? text.slice(0, 1) : fit(text, cells);
+}
+
+function measure(rows: readonly Row[]): Widths {
+  const widths: Widths = {
+    task: taskCellsMin,
+    id: titles.id.length,
+    name: titles.name.length,
+    lifecycle: titles.lifecycle.length,
+    state: titles.state.length,
+    updated: titles.updated.length,
+  };
+  for (const row of rows) {
+    for (const line of row.task) widths.task = Math.max(widths.task, widthOf(line));
+    widths.id = Math.max(widths.id, widthOf(row.id));
+    widths.name = Math.max(widths.name, widthOf(row.name));
+    widths.lifecycle = Math.max(widths.lifecycle, widthOf(row.lifecycle));
+    widths.state = Math.max(widths.state, widthOf(row.state));
+    widths.updated = Math.max(widths.updated, widthOf(row.updated));
+  }
+  widths.task = Math.min(widths.task, limits.taskCellsMax);
+  widths.id = Math.min(widths.id, limits.idCellsMax);
+  widths.name = Math.min(widths.name, limits.nameCellsMax);
+  return widths;
+}
+
+function squeeze(natural: Widths, room: number | undefined): Widths {
+  const widths = { ...natural };
+  if (room === undefined) return widths;
+  for (const [column, least] of concessions) {
+    const excess = widthOfAll(widths) - room;
+    if (excess <= 0) break;
+    // What is left out takes its frame along, and half a lifecycle is worth no more than its icon.
+    if (least === 0 || column === "lifecycle") widths[column] = least;
+    else widths[column] = Math.max(Math.min(least, widths[column]), widths[column] - excess);
+  }
+  const slack = room - widthOfAll(widths);
+  if (widths.id > 0) widths.id = Math.max(widths.id, Math.min(natural.id, widths.id + slack));
+  return widths;
+}
+
+function widthOfAll(widths: Widths): number {
+  const shown = columns.filter((column) => widths[column] > 0);
+  return shown.reduce((sum, column) => sum + widths[column] + 3, 1);
+}
+
+type Frame = {
+  readonly top: string;
+  readonly middle: string;
+  readonly bottom: string;
+  readonly side: string;
+};
+
+/** Drawn where there are colours, of plain letters where there are none. [AS-61] */
+function frameOf({ hasColours }: Style, shown: readonly Column[], widths: Widths): Frame {
+  const line = (from: string, between: string, to: string, along: string): string => {
+    const parts = shown.map((column) => along.repeat(widths[column] + 2));
+    return from + parts.join(between) + to;
+  };
+  if (!hasColours) {
+    const top = line("+", "-", "+", "-");
+    return { top, middle: line("|", "+", "|", "-"), bottom: top, side: "|" };
+  }
+  return {
+    top: line("╭", "┬", "╮", "─"),
+    middle: line("├", "┼", "┤", "─"),
+    bottom: line("╰", "┴", "╯", "─"),
+    side: "│",
+  };
+}
+
+/** The beginning and the end of an id tell more than its middle. */
+export function elide(id: string, cells: number): string {
+  if (widthOf(id) <= cells) return id;
+  const tailCells = Math.max(0, Math.floor((cells - 1) / 2));
+  const characters = [...id];
+  let tail = "";
+  while (characters.length > 0) {
+    const longer = (characters.pop() ?? "") + tail;
+    if (widthOf(longer) > tailCells) break;
+    tail = longer;
+  }
+  return fit(id, cells - widthOf(tail)) + tail;
+}
+
+function taskLines(lines: readonly string[], cells: number): readonly string[] {
+  if (cells === 0) return [];
+  const wrapped: string[] = [];
+  for (const line of lines) {
+    if (widthOf(line) <= cells) wrapped.push(line);
+    else wrapped.push(...wrap(line, cells));
+  }
+  if (wrapped.length <= limits.taskLinesMax) return wrapped;
+  const kept = wrapped.slice(0, limits.taskLinesMax);
+  kept[kept.length - 1] = fit(`${kept.at(-1) ?? ""} …`, cells);
+  return kept;
+}
+
+/** At blanks if it can, and behind its mark: what goes on stands below where it began. */
+export function wrap(line: string, cells: number): readonly string[] {
+  const mark = /^ *\S+ {2}/.exec(line)?.[0] ?? "";
+  const indent = " ".repeat(Math.min(widthOf(mark), Math.floor(cells / 3)));
+  const lines: string[] = [];
+  let current = mark;
+  let width = widthOf(mark);
+  let isBegun = false;
+  const turn = (): void => {
+    lines.push(current.trimEnd());
+    current = indent;
+    width = indent.length;
+    isBegun = false;
+  };
+  // So many lines can be told to be too many.
+  const isEnough = (): boolean => lines.length > limits.taskLinesMax;
+  for (const word of line.slice(mark.length).split(" ")) {
+    if (isEnough()) break;
+    const wordWidth = widthOf(word);
+    if (isBegun && width + 1 + wordWidth > cells) turn();
+    if (isBegun) {
+      current += " ";
+      width += 1;
+    }
+    isBegun = true;
+    if (width + wordWidth <= cells) {
+      current += word;
+      width += wordWidth;
+      continue;
+    }
+    // A word that has a whole line to itself and still does not fit is cut where it must be.
+    for (const character of word) {
+      // What asks for the wide form of the character before it takes the cell that one lacked.
+      const own = character === "\ufe0f" ? 1 : widthOf(character);
+      if (width + own > cells) turn();
+      if (isEnough()) break;
+      current += character;
+      width += own;
+      isBegun = true;
+    }
+  }
+  return [...lines, current];
+}

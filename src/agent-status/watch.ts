@@ -1,0 +1,186 @@
+/**
+ * All agents, as they change: agent-status, section 8.4. Changes come as events of the file system; the
+ * interval is for ages, which pass by themselves. On a terminal a frame is drawn over the last one, on a
+ * screen of its own; into a pipe each begins by clearing, as whoever reads the reference's expects.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { print } from "../cli/index.ts";
+import {
+  type Change,
+  type StatusFile,
+  type Warning,
+  watchDirectory,
+} from "../doors/status-files/index.ts";
+import { agentOf, listingOf, printDocument, warningsOf } from "./json.ts";
+import { limits } from "./limits.ts";
+import { entryOf, type Listing, listFiles } from "./listing.ts";
+import type { Given } from "./parse.ts";
+import { Processes } from "./processes.ts";
+import { printListing } from "./rows.ts";
+import { Screen } from "./screen.ts";
+import { directoryOf, isTerminal, nowMs, staleAfterMsOf, styleOf } from "./surroundings.ts";
+import { printWarnings, sayWarnings } from "./warnings.ts";
+
+/** Who shows changes. */
+type View = Disposable & { readonly show: (change: Change) => void };
+
+export async function watch(given: Given): Promise<number> {
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  // Asked to end by hand, it has done what it should.
+  process.once("SIGINT", end);
+  const endsAtOnce = given.toggle("once-changed") === true;
+  const options = { signal: ending.signal, staleAfterMs: staleAfterMsOf(given), clock };
+  {
+    using view: View = given.toggle("json") ? new Lines(given, end) : new Frames(given, end);
+    for await (const change of watchDirectory(directoryOf(given), options)) {
+      view.show(change);
+      if (endsAtOnce && change.type !== "snapshot" && change.type !== "warnings") break;
+    }
+  }
+  process.removeListener("SIGINT", end);
+  return 0;
+}
+
+const clock = {
+  nowMs: () => nowMs(),
+  until: (atMs: number, signal: AbortSignal): Promise<void> =>
+    sleep(Math.min(Math.max(0, atMs - nowMs()), limits.timerMsMax), undefined, { signal }),
+};
+
+/** A line of JSON for each change. */
+class Lines implements View {
+  readonly #given: Given;
+  readonly #directory: string;
+  readonly #end: () => void;
+
+  constructor(given: Given, end: () => void) {
+    this.#given = given;
+    this.#directory = directoryOf(given);
+    this.#end = end;
+  }
+
+  show(change: Change): void {
+    if (!printDocument({ type: change.type, ...this.#contentsOf(change) })) this.#end();
+  }
+
+  [Symbol.dispose](): void {}
+
+  #contentsOf(change: Change): object {
+    const moment = { nowMs: nowMs(), staleAfterMs: staleAfterMsOf(this.#given) };
+    const directory = this.#directory;
+    switch (change.type) {
+      case "snapshot":
+        return listingOf(listFiles({ ...change, directory }, moment, this.#given));
+      case "upsert":
+      case "state": {
+        const entry = { ...entryOf(change.file, moment), state: change.state };
+        return agentOf(entry, moment.nowMs, new Processes(directory));
+      }
+      case "remove":
+        return { agent_id: change.agentId, path: change.path };
+      case "warnings":
+        return { warnings: warningsOf(change.warnings) };
+    }
+  }
+}
+
+/** The whole table for each change, and at least once in an interval. */
+class Frames implements View {
+  readonly #given: Given;
+  readonly #directory: string;
+  readonly #end: () => void;
+  readonly #intervalMs: number;
+  readonly #screen: Screen | undefined;
+  readonly #redraw = (): void => this.#draw();
+  readonly #files = new Map<string, StatusFile>();
+  #warnings: readonly Warning[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #drawnAtMs = Number.NEGATIVE_INFINITY;
+  #isBegun = false;
+  /** Something changed since the last frame, which was a moment ago. */
+  #isBehind = false;
+
+  constructor(given: Given, end: () => void) {
+    this.#given = given;
+    this.#directory = directoryOf(given);
+    this.#end = end;
+    const intervalMs = (given.number("interval") ?? limits.intervalSeconds) * 1_000;
+    this.#intervalMs = Math.min(Math.max(intervalMs, limits.frameMsMin), limits.timerMsMax);
+    const isScreen = isTerminal(1) && process.env["TERM"] !== "dumb";
+    this.#screen = isScreen ? new Screen(this.#redraw) : undefined;
+  }
+
+  show(change: Change): void {
+    switch (change.type) {
+      case "snapshot":
+        for (const file of change.files) this.#files.set(file.path, file);
+        this.#warnings = change.warnings;
+        this.#isBegun = true;
+        break;
+      case "upsert":
+        this.#files.set(change.file.path, change.file);
+        break;
+      case "remove":
+        this.#files.delete(change.path);
+        break;
+      case "warnings":
+        this.#warnings = change.warnings;
+        break;
+      case "state":
+        // What is drawn asks for the time anyway.
+        break;
+    }
+    this.#drawSoon();
+  }
+
+  /** What was not drawn yet is drawn now: it may be what somebody waited for. */
+  [Symbol.dispose](): void {
+    if (this.#isBehind) this.#draw();
+    clearTimeout(this.#timer);
+    this.#screen?.[Symbol.dispose]();
+  }
+
+  #drawSoon(): void {
+    const waitMs = this.#drawnAtMs + limits.frameMsMin - performance.now();
+    if (waitMs <= 0) {
+      this.#draw();
+    } else if (!this.#isBehind) {
+      this.#isBehind = true;
+      this.#drawIn(waitMs);
+    }
+  }
+
+  #drawIn(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(this.#redraw, ms);
+  }
+
+  #draw(): void {
+    // The terminal may change its size before anything is known.
+    if (!this.#isBegun) return;
+    this.#isBehind = false;
+    this.#drawnAtMs = performance.now();
+    this.#drawIn(this.#intervalMs);
+    const moment = { nowMs: nowMs(), staleAfterMs: staleAfterMsOf(this.#given) };
+    const files = [...this.#files.values()];
+    const found = { directory: this.#directory, files, warnings: this.#warnings };
+    const isSeen = this.#write(listFiles(found, moment, this.#given));
+    if (!isSeen) this.#end();
+  }
+
+  #write(listing: Listing): boolean {
+    const style = styleOf(this.#given);
+    if (this.#screen) {
+      const pieces = [...printListing(listing, style, this.#screen.rows)];
+      const lines = pieces.join("").trimEnd().split("\n");
+      if (!isTerminal(2)) sayWarnings(listing.warnings);
+      return this.#screen.draw(
+        isTerminal(2) ? [...lines, ...printWarnings(listing.warnings)] : lines,
+      );
+    }
+    const isSeen = print(`\x1b[2J\x1b[H${[...printListing(listing, style)].join("")}`);
+    sayWarnings(listing.warnings);
+    return isSeen;
+  }
+}
