@@ -114,6 +114,7 @@ function findMissing(
 function filter(entries: readonly Entry[], given: Given): readonly Entry[] {
   const states = new Set(given.texts("state").flatMap((text) => text.split(",")));
   const names = new Set(given.texts("name"));
+  if (states.size === 0 && names.size === 0) return entries;
   return entries.filter(
     ({ state, record }) =>
       (states.size === 0 || states.has(state)) &&

@@ -4,10 +4,11 @@ import { escapeForTerminal, printAge } from "../wire/status-file/index.ts";
 import { limits } from "./limits.ts";
 import type { Entry, Listing } from "./listing.ts";
 import { lifecycleIcons, stateLooks } from "./looks.ts";
-import { printTable, type Row, type Style } from "./table.ts";
+import { type Cell, cellOf, printTable, type Row, type Style } from "./table.ts";
 
 /** Stands where nothing is. */
-const nothing = "─";
+const nothing = cellOf("─");
+const never = cellOf("never");
 
 /** Of many entries only the first `rowsMax`, where no more would be seen. */
 export function printListing(
@@ -23,21 +24,41 @@ export function printListing(
 
 function rowOf({ agentId, state, record, updatedAtMs }: Entry, nowMs: number): Row {
   const { icon, colour } = stateLooks[state];
-  const row = { id: safe(agentId), state: `${icon} ${state}`, colour };
+  const row = { id: cellOf(safe(agentId)), state: wordAfter(icon, state), colour };
   if (!record || updatedAtMs === undefined) {
-    return { ...row, task: [nothing], name: nothing, lifecycle: nothing, updated: "never" };
+    return { ...row, task: [nothing], name: nothing, lifecycle: nothing, updated: never };
   }
   const { runtime, goal, task, agent_name: name } = record;
-  const lines = [goal ? `◎  ${safe(goal.summary)}` : nothing];
-  if (runtime.workspace) lines.push(`  📁  ${safe(runtime.workspace)}`);
-  if (task?.summary) lines.push(`  ▸  ${safe(task.summary)}`);
+  const lines = [goal ? lineAfter(goalMark, goal.summary) : nothing];
+  if (runtime.workspace) lines.push(lineAfter(workspaceMark, runtime.workspace));
+  if (task?.summary) lines.push(lineAfter(taskMark, task.summary));
   return {
     ...row,
     task: lines,
-    name: safe(name),
-    lifecycle: `${lifecycleIcons[runtime.lifecycle]} ${runtime.lifecycle}`,
-    updated: printAge(nowMs - updatedAtMs),
+    name: cellOf(safe(name)),
+    lifecycle: wordAfter(lifecycleIcons[runtime.lifecycle], runtime.lifecycle),
+    updated: cellOf(printAge(nowMs - updatedAtMs)),
   };
+}
+
+const goalMark = cellOf("◎  ");
+const workspaceMark = cellOf("  📁  ");
+const taskMark = cellOf("  ▸  ");
+
+function lineAfter(mark: Cell, text: string): Cell {
+  const line = cellOf(safe(text));
+  return { text: mark.text + line.text, cells: mark.cells + line.cells };
+}
+
+const words = new Map<string, Cell>();
+
+/** There are few of them, and how wide an icon is takes a while to tell. */
+function wordAfter(icon: string, word: string): Cell {
+  const known = words.get(word);
+  if (known?.text.startsWith(icon)) return known;
+  const cell = cellOf(`${icon} ${word}`);
+  words.set(word, cell);
+  return cell;
 }
 
 /** What comes from files is shown, never obeyed. [AS-64] */

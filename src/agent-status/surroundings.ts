@@ -1,4 +1,5 @@
 /** What the process was started with: the time, the directory, what it writes to. */
+import { fstatSync } from "node:fs";
 import type { Env } from "../doors/status-files/index.ts";
 import { statusDirectory } from "../doors/status-files/index.ts";
 import { parseTimestamp, limits as wireLimits } from "../wire/status-file/index.ts";
@@ -24,8 +25,13 @@ export function staleAfterMsOf(given: Given): number {
   return seconds === undefined ? wireLimits.staleAfterMs : seconds * 1_000;
 }
 
-export function isTerminal(descriptor: 0 | 1 | 2): boolean {
-  // Asking this way makes no stream, whose loading takes a while.
+/** What is no device is no terminal: to know that, nothing need be loaded. */
+export function isTerminal(descriptor: 1 | 2): boolean {
+  try {
+    if (!fstatSync(descriptor).isCharacterDevice()) return false;
+  } catch {
+    return false;
+  }
   return process.getBuiltinModule("node:tty").isatty(descriptor);
 }
 

@@ -7,17 +7,23 @@ import { fit, widthOf } from "../cli/index.ts";
 import { limits } from "./limits.ts";
 import { begin, type Colour, end } from "./looks.ts";
 
-/** What stands in a row; all of it is safe to print. */
+/** Text that is safe to print, and how many cells of the terminal it takes. */
+export type Cell = { readonly text: string; readonly cells: number };
+
 export type Row = {
   /** Each is a line of its own, begun by a mark. */
-  readonly task: readonly string[];
-  readonly id: string;
-  readonly name: string;
-  readonly lifecycle: string;
-  readonly state: string;
-  readonly updated: string;
+  readonly task: readonly Cell[];
+  readonly id: Cell;
+  readonly name: Cell;
+  readonly lifecycle: Cell;
+  readonly state: Cell;
+  readonly updated: Cell;
   readonly colour: Colour | undefined;
 };
+
+export function cellOf(text: string): Cell {
+  return { text, cells: widthOf(text) };
+}
 
 export type Style = {
   /** How wide a line may be; undefined: as wide as it wants. */
@@ -63,27 +69,33 @@ export function* printTable(title: string, rows: readonly Row[], style: Style): 
   const { side } = frame;
   const paint = (colour: Colour | "bold" | undefined, text: string): string =>
     style.hasColours && colour !== undefined ? begin(colour) + text + end : text;
-  const cell = (text: string, column: Column, colour: Colour | "bold" | undefined): string => {
-    const space = " ".repeat(Math.max(0, widths[column] - widthOf(text)));
+  const place = (
+    { text, cells }: Cell,
+    column: Column,
+    colour: Colour | "bold" | undefined,
+  ): string => {
+    const space = " ".repeat(Math.max(0, widths[column] - cells));
     return ` ${paint(colour, text)}${space} ${side}`;
   };
   /** Behind a line that only goes on with the task. */
   const blanks = shown.slice(1).map((column) => `${" ".repeat(widths[column] + 2)}${side}`);
   const rest = `${blanks.join("")}\n`;
   const indent = " ".repeat(Math.max(0, Math.floor((widthOf(frame.top) - widthOf(title)) / 2)));
-  const heads = shown.map((column) => cell(clip(titles[column], column, widths), column, "bold"));
+  const heads = shown.map((column) =>
+    place(clip(cellOf(titles[column]), column, widths), column, "bold"),
+  );
   let piece = `${indent}${paint("bold", title)}\n${frame.top}\n`;
   piece += `${side}${heads.join("")}\n${frame.middle}\n`;
   for (const row of rows) {
-    const task = taskLines(row.task, widths.task);
+    const task = widths.task === 0 ? [] : taskLines(row.task, widths.task);
     piece += side;
     for (const column of shown) {
-      const text = column === "task" ? (task[0] ?? "") : clip(row[column], column, widths);
-      piece += cell(text, column, row.colour);
+      const cell = column === "task" ? (task[0] ?? empty) : clip(row[column], column, widths);
+      piece += place(cell, column, row.colour);
     }
     piece += "\n";
     for (let index = 1; index < task.length; index += 1) {
-      piece += side + cell(task[index] ?? "", "task", row.colour) + rest;
+      piece += side + place(task[index] ?? empty, "task", row.colour) + rest;
     }
     if (piece.length < limits.pieceLengthMax) continue;
     yield piece;
@@ -92,12 +104,16 @@ export function* printTable(title: string, rows: readonly Row[], style: Style): 
   yield `${piece}${frame.bottom}\n`;
 }
 
+const empty: Cell = { text: "", cells: 0 };
+
 /** What fits into a column on one line. */
-function clip(text: string, column: Column, widths: Widths): string {
-  const cells = widths[column];
-  if (column === "id") return elide(text, cells);
+function clip(cell: Cell, column: Column, widths: Widths): Cell {
+  const room = widths[column];
+  if (cell.cells <= room) return cell;
+  if (column === "id") return cellOf(elide(cell.text, room));
   // Of a lifecycle the icon is left.
-  return column === "lifecycle" && cells === 1 ? text.slice(0, 1) : fit(text, cells);
+  const isIcon = column === "lifecycle" && room === 1;
+  return cellOf(isIcon ? cell.text.slice(0, 1) : fit(cell.text, room));
 }
 
 function measure(rows: readonly Row[]): Widths {
@@ -110,12 +126,12 @@ function measure(rows: readonly Row[]): Widths {
     updated: titles.updated.length,
   };
   for (const row of rows) {
-    for (const line of row.task) widths.task = Math.max(widths.task, widthOf(line));
-    widths.id = Math.max(widths.id, widthOf(row.id));
-    widths.name = Math.max(widths.name, widthOf(row.name));
-    widths.lifecycle = Math.max(widths.lifecycle, widthOf(row.lifecycle));
-    widths.state = Math.max(widths.state, widthOf(row.state));
-    widths.updated = Math.max(widths.updated, widthOf(row.updated));
+    for (const { cells } of row.task) if (cells > widths.task) widths.task = cells;
+    if (row.id.cells > widths.id) widths.id = row.id.cells;
+    if (row.name.cells > widths.name) widths.name = row.name.cells;
+    if (row.lifecycle.cells > widths.lifecycle) widths.lifecycle = row.lifecycle.cells;
+    if (row.state.cells > widths.state) widths.state = row.state.cells;
+    if (row.updated.cells > widths.updated) widths.updated = row.updated.cells;
   }
   widths.task = Math.min(widths.task, limits.taskCellsMax);
   widths.id = Math.min(widths.id, limits.idCellsMax);
@@ -182,17 +198,15 @@ export function elide(id: string, cells: number): string {
   return fit(id, cells - widthOf(tail)) + tail;
 }
 
-function taskLines(lines: readonly string[], cells: number): readonly string[] {
-  if (cells === 0) return [];
-  const wrapped: string[] = [];
-  for (const line of lines) {
-    if (widthOf(line) <= cells) wrapped.push(line);
-    else wrapped.push(...wrap(line, cells));
-  }
+function taskLines(lines: readonly Cell[], room: number): readonly Cell[] {
+  if (lines.every(({ cells }) => cells <= room)) return lines;
+  const wrapped = lines.flatMap((line) =>
+    line.cells <= room ? [line] : wrap(line.text, room).map(cellOf),
+  );
   if (wrapped.length <= limits.taskLinesMax) return wrapped;
-  const kept = wrapped.slice(0, limits.taskLinesMax);
-  kept[kept.length - 1] = fit(`${kept.at(-1) ?? ""} …`, cells);
-  return kept;
+  const last = wrapped[limits.taskLinesMax - 1] ?? empty;
+  const kept = wrapped.slice(0, limits.taskLinesMax - 1);
+  return [...kept, cellOf(fit(`${last.text} …`, room))];
 }
 
 /** At blanks if it can, and behind its mark: what goes on stands below where it began. */

@@ -2,7 +2,6 @@
  * Where status files are, and what they are called. First what a flag says, then `AGENT_STATUS_DIR`, then
  * `XDG_STATE_HOME`, then the home directory: agent-status, section 3.
  */
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { limits } from "./limits.ts";
@@ -85,6 +84,8 @@ function findHome(user: string): string | undefined {
       ? ["dscl", ".", "-read", `/Users/${user}`, "NFSHomeDirectory"]
       : ["getent", "passwd", user];
   try {
+    // Loaded where it is needed, which is hardly ever: a command has a millisecond to lose elsewhere.
+    const { execFileSync } = process.getBuiltinModule("node:child_process");
     const told = execFileSync(command ?? "", words, {
       encoding: "utf8",
       stdio: ["ignore", "pipe", "ignore"],

@@ -51,12 +51,11 @@ export function sortForDisplay<File extends Placed>(
 /** By code point. By UTF-16 units, as `<` does it, U+1F600 would come before U+FFFD. */
 export function compareCodePoints(a: string, b: string): number {
   const end = Math.min(a.length, b.length);
-  for (let at = 0; at < end; at++) {
-    const one = a.codePointAt(at) ?? 0;
-    const other = b.codePointAt(at) ?? 0;
-    if (one !== other) return one - other;
-  }
-  return a.length - b.length;
+  let at = 0;
+  while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at++;
+  if (at === end) return a.length - b.length;
+  // Halves of one character that begin alike differ in the second half, which is enough to tell.
+  return (a.codePointAt(at) ?? 0) - (b.codePointAt(at) ?? 0);
 }
 
 function loadKey({ path, record }: Placed): LoadKey {
