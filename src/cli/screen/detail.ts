@@ -1,0 +1,155 @@
+/** All that is known of one agent, how it is known, and how old each word of it is. */
+import type { Known, Sighting } from "../../wire/api/index.ts";
+import type { Stretch } from "../history.ts";
+import { printPath } from "../paths.ts";
+import { ago, atTime, forHowLong, grouped } from "../times.ts";
+import { limits } from "./limits.ts";
+import type { About, Happening, Model } from "./model.ts";
+import { doingOf, toneOf, whereOf } from "./rows.ts";
+import { fitLine, joinSpans, type Line, type Look, padLine, span, wrapText } from "./spans.ts";
+import { stripOf } from "./strip.ts";
+
+type Fact = { readonly name: string; readonly line: Line };
+
+/** The pane below the list: what matters most first, one line each, as much as there is room for. */
+export function paneOf(
+  model: Model,
+  agent: Sighting,
+  { cells, rows }: { readonly cells: number; readonly rows: number },
+): readonly Line[] {
+  const about = aboutOf(model, agent);
+  const isBeside = cells >= limits.besideColumnsMin;
+  const leftCells = isBeside ? Math.floor(cells * 0.58) : cells;
+  const facts = factsOf(agent, about, { nowMs: model.nowMs, cells: leftCells - nameCells });
+  const lines = facts.slice(0, rows).map((fact) => factLine(fact));
+  const past = about.happenings.toReversed().map((happening) => pastLine(happening, model.nowMs));
+  if (!isBeside) return [...lines, ...past.slice(0, Math.max(0, rows - lines.length))];
+  const right = past.length > 0 ? past : [[span("nothing has happened yet", "dim")]];
+  return Array.from({ length: rows }, (_, index) => [
+    ...padLine(lines[index] ?? [], leftCells),
+    span("  "),
+    ...fitLine(right[index] ?? [], cells - leftCells - 2),
+  ]);
+}
+
+/** The same on a screen of its own: nothing is cut, it goes on further down. */
+export function inspectionOf(
+  model: Model,
+  agent: Sighting,
+  { cells }: { readonly cells: number },
+): readonly Line[] {
+  const about = aboutOf(model, agent);
+  const { nowMs } = model;
+  const facts = factsOf(agent, about, { nowMs, cells: cells - nameCells });
+  const long = [...facts, ...moreFactsOf(agent, about, nowMs)];
+  const past = about.happenings.toReversed().map((happening) => pastLine(happening, nowMs));
+  return [
+    ...long.flatMap((fact) => wrapFact(fact, cells)),
+    [],
+    ...(past.length > 0 ? past : [[span("nothing has happened yet", "dim")]]),
+  ];
+}
+
+/** What the list itself tells, until more was asked for. */
+function aboutOf({ about, nowMs }: Model, agent: Sighting): About {
+  if (about?.id === agent.id) return about;
+  const { id, state, sinceMs } = agent;
+  const stretches: readonly Stretch[] =
+    sinceMs === undefined ? [] : [{ state, note: "", fromMs: sinceMs, toMs: nowMs }];
+  return { id, stretches, happenings: [], facts: [] };
+}
+
+/** Who, how, since when: the title above all that follows. */
+export function titleOf(agent: Sighting, nowMs: number): Line {
+  const { name, state, sinceMs, branch, isContradicted } = agent;
+  const since = sinceMs === undefined ? "" : ` for ${forHowLong(nowMs - sinceMs)}`;
+  const where = [whereOf(agent), ...(branch === undefined ? [] : [branch])].filter(Boolean);
+  return joinSpans(
+    [
+      [span(name, "bold")],
+      [span(`${state}${since}`, toneOf[state])],
+      ...where.map((part) => [span(part, "dim")]),
+      ...(isContradicted ? [[span("sources disagree", "warn")]] : []),
+    ],
+    " · ",
+  );
+}
+
+function factsOf(
+  agent: Sighting,
+  about: About,
+  { nowMs, cells }: { readonly nowMs: number; readonly cells: number },
+): readonly Fact[] {
+  const { state, goal, task, tokens, costUsd, known, hint, lastProgressAtMs } = agent;
+  const doing = doingOf(agent);
+  const stripCells = Math.min(limits.stripCells, Math.max(10, cells - 2));
+  const strip = stripOf(about.stretches, { endMs: nowMs, ms: limits.stripMs, cells: stripCells });
+  const spent = [
+    ...(tokens ? [`${grouped(tokens.input)} tokens in, ${grouped(tokens.output)} out`] : []),
+    ...(costUsd === undefined ? [] : [`$${costUsd.toFixed(2)}`]),
+  ];
+  return [
+    ...fact(state === "waiting" ? "asks" : "doing", hint === undefined ? doing : ""),
+    ...fact("task", task === doing ? undefined : task),
+    ...fact("goal", doing === `goal: ${goal}` ? undefined : goal),
+    { name: "last hour", line: [...strip, span("▏", "dim")] },
+    ...(lastProgressAtMs === undefined ? [] : fact("progress", ago(lastProgressAtMs, nowMs))),
+    ...known.map((one, index) => ({
+      name: index === 0 ? "known from" : "",
+      line: knownLine(one, nowMs),
+    })),
+    ...fact("spent", spent.join(" · ")),
+    ...about.facts.flatMap(([name, value]) => fact(name, value)),
+    ...(hint === undefined ? [] : fact("to see more", hint)),
+  ];
+}
+
+/** What one asks for seldom. */
+function moreFactsOf(agent: Sighting, about: About, nowMs: number): readonly Fact[] {
+  const { id, pid, startedAtMs, host, workspace, branch, tmux, known } = agent;
+  const started = startedAtMs === undefined ? "" : `, started ${ago(startedAtMs, nowMs)}`;
+  const paths = known.flatMap(({ path }) => (path === undefined ? [] : [path]));
+  return [
+    ...fact("workspace", workspace),
+    ...fact("branch", branch),
+    ...fact("process", pid === undefined ? undefined : `${pid}${started}`),
+    ...fact("machine", host),
+    ...fact("tmux pane", tmux && `${tmux.pane} of ${tmux.socket}`),
+    ...paths.flatMap((path) => fact("file", printPath(path))),
+    ...fact("id", id),
+    ...(about.stretches.length > 0 ? fact("today", `tipstaff history ${id}`) : []),
+  ];
+}
+
+function fact(name: string, text: string | undefined, look?: Look): readonly Fact[] {
+  return text ? [{ name, line: [span(text, look)] }] : [];
+}
+
+/** `hook  input-required for 4 min · heard 2 s ago`. */
+function knownLine({ source, state, word, sinceMs, heardAtMs }: Known, nowMs: number): Line {
+  const since = sinceMs === undefined ? "" : ` for ${forHowLong(nowMs - sinceMs)}`;
+  return [
+    span(source.padEnd(10), "dim"),
+    span(`${word}${since}`, toneOf[state]),
+    span(` · heard ${ago(heardAtMs, nowMs)}`, "dim"),
+  ];
+}
+
+const nameCells = 14;
+
+function factLine({ name, line }: Fact): Line {
+  return [...padLine([span(` ${name}`, "dim")], nameCells), ...line];
+}
+
+/** Text goes on below itself; what is laid out, like the strip, is cut. */
+function wrapFact(fact: Fact, cells: number): readonly Line[] {
+  const [only, ...others] = fact.line;
+  if (!only || others.length > 0) return [factLine(fact)];
+  return wrapText(only.text, cells - nameCells).map((text, index) =>
+    factLine({ name: index === 0 ? fact.name : "", line: [{ ...only, text }] }),
+  );
+}
+
+export function pastLine({ atMs, text, tone }: Happening, nowMs: number): Line {
+  return [span(` ${atTime(atMs, nowMs)}  `, "dim"), span(text, tone)];
+}

@@ -1,0 +1,107 @@
+/** The last two lines: how it stands, and what can be done. */
+import type { Sighting } from "../../wire/api/index.ts";
+import { ago, countOf, grouped } from "../times.ts";
+import { type Model, rowsOf } from "./model.ts";
+import { toneOf } from "./rows.ts";
+import { cellsOf, joinSpans, justify, type Line, span } from "./spans.ts";
+
+export function totalsOf(model: Model, cells: number): Line {
+  const { agents, filter, sort, problems } = model;
+  const count = (state: Sighting["state"]): number =>
+    agents.filter((agent) => agent.state === state).length;
+  const waiting = count("waiting");
+  const parts: Line[] = [];
+  if (waiting > 0) {
+    parts.push([span(`${grouped(waiting)} ${waiting === 1 ? "waits" : "wait"} for you`, "warn")]);
+  }
+  for (const state of ["silent", "failed", "lost"] as const) {
+    const some = count(state);
+    if (some > 0) parts.push([span(`${grouped(some)} ${state}`, toneOf[state])]);
+  }
+  const working = count("working");
+  if (working > 0) parts.push([span(`${grouped(working)} working`, "dim")]);
+  parts.push([span(countOf(agents.length, "agent"), "dim")]);
+  if (filter !== "") parts.push([span(`${grouped(rowsOf(model).length)} with ${filter}`)]);
+  if (sort !== "attention") parts.push([span(sortWords[sort])]);
+  if (problems > 0) {
+    parts.push([span(`${countOf(problems, "status file")} not readable`, "warn")]);
+  }
+  return justify([span(" "), ...joinSpans(parts, " · ")], daemonWord(model), cells);
+}
+
+const sortWords = { name: "by name", where: "by directory", latest: "latest first" } as const;
+
+function daemonWord({ daemon, nowMs }: Model): Line {
+  switch (daemon.kind) {
+    case "asked":
+      return [];
+    case "none":
+      return [span("no daemon", "dim")];
+    case "there":
+      return [span(`daemon ${daemon.version}`, "dim")];
+    case "lost":
+      return [span(`daemon lost ${ago(daemon.sinceMs, nowMs)}`, "warn")];
+  }
+}
+
+export function keysOf(model: Model, cells: number): Line {
+  const { isTyping, filter, notice, view } = model;
+  if (isTyping) {
+    const hint = [span("enter keeps it · esc clears it", "dim")];
+    return justify([span(" /", "bold"), span(filter), span("▏")], hint, cells);
+  }
+  if (notice) return [span(` ${notice.text}`, notice.tone)];
+  const keys = keysIn[view.kind === "events" && view.isOfAll ? "all" : view.kind];
+  const shown = keys.map(([key, meaning]) => [span(key, "bold"), span(` ${meaning}`, "dim")]);
+  return fitKeys(shown, cells);
+}
+
+/** Those that do not fit are left out, not cut: the last, which leads on, never is. */
+function fitKeys(keys: readonly Line[], cells: number): Line {
+  let shown = keys;
+  const printed = (): Line => [span(" "), ...joinSpans(shown, "  ")];
+  while (shown.length > 1 && cellsOf(printed()) > cells) shown = shown.toSpliced(-2, 1);
+  return printed();
+}
+
+const keysIn: Readonly<
+  Record<Model["view"]["kind"] | "all", readonly (readonly [string, string])[]>
+> = {
+  list: [
+    ["↑↓", "select"],
+    ["enter", "inspect"],
+    ["/", "filter"],
+    ["s", "sort"],
+    ["g", "go to pane"],
+    ["e", "events"],
+    ["q", "quit"],
+    ["?", "help"],
+  ],
+  inspect: [
+    ["esc", "back"],
+    ["↑↓", "scroll"],
+    ["←→", "next agent"],
+    ["g", "go to pane"],
+    ["e", "events"],
+    ["q", "quit"],
+    ["?", "help"],
+  ],
+  events: [
+    ["esc", "back"],
+    ["↑↓", "scroll"],
+    ["e", "of everybody"],
+    ["q", "quit"],
+    ["?", "help"],
+  ],
+  all: [
+    ["esc", "back"],
+    ["↑↓", "scroll"],
+    ["e", "back to the list"],
+    ["q", "quit"],
+    ["?", "help"],
+  ],
+  help: [
+    ["esc", "back"],
+    ["q", "quit"],
+  ],
+};

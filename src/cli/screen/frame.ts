@@ -1,0 +1,44 @@
+/**
+ * What is sent to the terminal: only lines that are not there already. The escape sequences are those that
+ * every terminal of the last decades shares, so that nothing needs to be looked up; the two newer ones are
+ * ignored where they are not known.
+ */
+import type { Line, Look } from "./spans.ts";
+
+const codes: Readonly<Record<Look, number>> = {
+  good: 32,
+  warn: 33,
+  bad: 31,
+  dim: 2,
+  bold: 1,
+  selected: 7,
+};
+
+/** As bytes for the terminal. Without colours there is nothing but text. */
+export function encodeLine(line: Line, { hasColours }: { readonly hasColours: boolean }): string {
+  const parts = line.map(({ text, look }) =>
+    look === undefined || text === "" || !hasColours ? text : `\x1b[${codes[look]}m${text}\x1b[0m`,
+  );
+  return parts.join("").trimEnd();
+}
+
+/**
+ * Turns one screen into another. A line leaves the last column free: what follows it can then be erased
+ * after it was written, which does not flicker, and no terminal has to decide whether it wraps.
+ */
+export function repaint(before: readonly string[], after: readonly string[]): string {
+  const changed = after.flatMap((line, index) =>
+    line === before[index] ? [] : [`\x1b[${index + 1};1H${line}\x1b[K`],
+  );
+  return changed.length === 0 ? "" : `${beginFrame}${changed.join("")}${endFrame}`;
+}
+
+/** Synchronised output: the terminal shows all of it at once. */
+const beginFrame = "\x1b[?2026h";
+const endFrame = "\x1b[?2026l";
+
+/** Another screen beside the one people work on, no cursor, and lines that never wrap. */
+export const enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[0m\x1b[H\x1b[2J";
+export const leaveScreen = "\x1b[?2026l\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
+/** For a screen of which nobody knows what is on it. */
+export const clearScreen = "\x1b[0m\x1b[H\x1b[2J";

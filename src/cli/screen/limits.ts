@@ -1,0 +1,24 @@
+/** Bounds of the live view. */
+export const limits = {
+  /** An escape that is not followed by more within this time was the key itself, even over a slow line. */
+  escapeMs: 60,
+  /** No key sends more than this; what does is no key. */
+  sequenceLengthMax: 64,
+  /** Below this nothing can be laid out. */
+  columnsMin: 30,
+  rowsMin: 6,
+  /** The detail needs so many lines to say anything, and does not need more than so many. */
+  detailRowsMin: 8,
+  detailRowsMax: 20,
+  /** Beside the facts, events fit into so many columns. */
+  besideColumnsMin: 110,
+  /** Of the strip, a minute a cell. */
+  stripMs: 3_600_000,
+  stripCells: 60,
+  /** How long a note stays where the keys are. */
+  noticeMs: 4_000,
+  /** Of the filter. */
+  filterLengthMax: 200,
+  /** What tmux is given to go to a pane. */
+  tmuxMs: 2_000,
+} as const;

@@ -1,0 +1,127 @@
+/** The agents, one a line. */
+import type { Sighting } from "../../wire/api/index.ts";
+import { fit, pad, printable, widthOf } from "../text.ts";
+import { ago, countOf, forHowLong } from "../times.ts";
+import { type Model, rowsOf } from "./model.ts";
+import { cellsIn, listRowsIn, type Size } from "./regions.ts";
+import { doingOf, markOf, toneOf, whereOf } from "./rows.ts";
+import { emptyLine, type Line, span } from "./spans.ts";
+
+/** A line of titles and all agents there is room for. */
+export function listOf(model: Model, size: Size): readonly Line[] {
+  const cells = cellsIn(size);
+  const columns = columnsIn(cells);
+  const room = listRowsIn(size);
+  const rows = rowsOf(model);
+  const shown = rows.slice(model.top, model.top + room);
+  const lines = shown.map((agent) =>
+    rowOf(agent, { columns, model, isSelected: agent.id === model.selectedId }),
+  );
+  const list = lines.length > 0 ? lines : nobody(model);
+  return [titlesOf(columns), ...list];
+}
+
+function nobody({ agents, filter, daemon }: Model): readonly Line[] {
+  if (agents.length > 0) {
+    return [emptyLine, [span(`  none of ${countOf(agents.length, "agent")} has ${filter} in it`)]];
+  }
+  // Before the first answers are in, nobody can tell.
+  if (daemon.kind === "asked") return [emptyLine, [span("  looking around", "dim")]];
+  return [
+    emptyLine,
+    [span("  no agents here yet")],
+    [
+      span(
+        "  tipstaff install claude-code lets one tell what it does; also codex, opencode, pi",
+        "dim",
+      ),
+    ],
+  ];
+}
+
+type Column = {
+  readonly title: string;
+  readonly cells: number;
+  readonly text: (agent: Sighting, nowMs: number) => string;
+};
+
+/** By the width alone, so that no column moves because somebody has a long name. */
+function columnsIn(cells: number): readonly Column[] {
+  const since: Column = {
+    title: "FOR",
+    cells: 6,
+    text: ({ sinceMs }, nowMs) => (sinceMs === undefined ? "" : forHowLong(nowMs - sinceMs)),
+  };
+  const name: Column = {
+    title: "AGENT",
+    cells: share(cells, { of: 0.14, from: 12, to: 24 }),
+    text: ({ name }) => name,
+  };
+  const where: Column = {
+    title: "WHERE",
+    cells: share(cells, { of: 0.22, from: 16, to: 44 }),
+    text: whereOf,
+  };
+  const known: Column = {
+    title: "KNOWN FROM",
+    cells: 21,
+    text: ({ known: [best] }, nowMs) =>
+      best ? `${best.source} · ${ago(best.heardAtMs, nowMs)}` : "",
+  };
+  const before = [since, name, ...(cells >= 60 ? [where] : [])];
+  const after = cells >= 95 ? [known] : [];
+  const taken = [...before, ...after].reduce((sum, column) => sum + column.cells + 2, stateCells);
+  const doing: Column = { title: "DOING", cells: Math.max(0, cells - taken - 2), text: doingOf };
+  return [...before, doing, ...after];
+}
+
+/** The mark of the selection, the mark of the state, and its word. */
+const stateCells = 11;
+
+function share(
+  cells: number,
+  { of, from, to }: { readonly of: number; readonly from: number; readonly to: number },
+): number {
+  return Math.min(to, Math.max(from, Math.floor(cells * of)));
+}
+
+function titlesOf(columns: readonly Column[]): Line {
+  const titles = columns.map(({ title, cells }) => `  ${pad(title, cells)}`);
+  return [span(`${pad("   STATE", stateCells)}${titles.join("")}`, "dim")];
+}
+
+function rowOf(
+  agent: Sighting,
+  {
+    columns,
+    model,
+    isSelected,
+  }: { readonly columns: readonly Column[]; readonly model: Model; readonly isSelected: boolean },
+): Line {
+  const { state } = agent;
+  const mark = `${isSelected ? "›" : " "}${markOf[state]} ${state}`;
+  const rest = columns.map((column) => {
+    const text = printable(column.text(agent, model.nowMs));
+    const cut = column.title === "WHERE" ? fitEnd(text, column.cells) : fit(text, column.cells);
+    return { title: column.title, text: `  ${pad(cut, column.cells)}` };
+  });
+  if (isSelected) {
+    const text = `${pad(mark, stateCells)}${rest.map((cell) => cell.text).join("")}`;
+    return [span(text, "selected")];
+  }
+  const isOver = state === "stopped" || state === "unknown";
+  return [
+    span(pad(mark, stateCells), toneOf[state]),
+    ...rest.map(({ title, text }) =>
+      span(text, isOver || title === "KNOWN FROM" ? "dim" : undefined),
+    ),
+  ];
+}
+
+/** Of a path, the end is what tells it from others. */
+function fitEnd(text: string, cells: number): string {
+  if (widthOf(text) <= cells) return text;
+  const characters = [...text];
+  while (characters.length > 0 && widthOf(characters.join("")) > cells - 1) characters.shift();
+  return `…${characters.join("")}`;
+}

@@ -1,0 +1,94 @@
+/** Views that have the screen to themselves: one agent, what happened, the keys. */
+import { inspectionOf, pastLine, titleOf } from "./detail.ts";
+import { type Model, selectedOf } from "./model.ts";
+import { cellsIn, pageRowsIn, type Size } from "./regions.ts";
+import { markOf, toneOf } from "./rows.ts";
+import { joinSpans, type Line, padLine, span } from "./spans.ts";
+
+export type Page = {
+  readonly title: Line;
+  /** All of them, also those that are not seen. */
+  readonly lines: readonly Line[];
+  /** The first that is seen. */
+  readonly from: number;
+};
+
+export function pageOf(model: Model, size: Size): Page {
+  const { view } = model;
+  switch (view.kind) {
+    case "list":
+      return { title: [], lines: [], from: 0 };
+    case "inspect": {
+      const agent = selectedOf(model);
+      if (!agent) return { title: [span("no agent", "bold")], lines: [], from: 0 };
+      const lines = inspectionOf(model, agent, { cells: cellsIn(size) });
+      return { title: [span(" "), ...titleOf(agent, model.nowMs)], lines, from: view.scroll };
+    }
+    case "events": {
+      const { title, lines } = eventsOf(model, view.isOfAll);
+      const from = Math.max(0, lines.length - pageRowsIn(size) - view.scroll);
+      return { title, lines, from };
+    }
+    case "help":
+      return { title: [span(" keys and marks", "bold")], lines: helpLines, from: view.scroll };
+  }
+}
+
+function eventsOf(model: Model, isOfAll: boolean): Pick<Page, "title" | "lines"> {
+  const agent = isOfAll ? undefined : selectedOf(model);
+  const happenings = agent
+    ? model.about?.id === agent.id
+      ? model.about.happenings
+      : []
+    : model.happenings;
+  const source =
+    model.daemon.kind === "there"
+      ? "from the log of the daemon"
+      : "as seen since this view is open";
+  const lines = happenings.map((happening) => pastLine(happening, model.nowMs));
+  return {
+    title: joinSpans(
+      [
+        [span(` what happened: ${agent ? agent.name : "everybody"}`, "bold")],
+        [span(source, "dim")],
+      ],
+      " · ",
+    ),
+    lines: lines.length > 0 ? lines : [[span(" nothing has happened yet", "dim")]],
+  };
+}
+
+const keys: readonly (readonly [string, string])[] = [
+  ["↑ ↓ or k j", "select; space and b move by a page, home and end to the ends"],
+  ["enter", "inspect the agent; enter or esc goes back, ← → to the next"],
+  ["/", "filter as you type: every word must stand in what is known; esc clears"],
+  ["s", "sort: what waits for you, by name, by directory, the latest first"],
+  ["g", "go to the agent's tmux pane"],
+  ["e", "what happened to the agent; again: to everybody"],
+  ["ctrl-l", "draw the screen again"],
+  ["ctrl-z", "suspend; fg comes back"],
+  ["q or ctrl-c", "quit"],
+];
+
+const states = [
+  ["waiting", "it asks something, or may not go on without you"],
+  ["silent", "says it works, but has made no progress for minutes"],
+  ["failed", "its last turn did"],
+  ["lost", "said that it runs, and is not heard of any more"],
+  ["working", "at it"],
+  ["idle", "runs, and has nothing to do"],
+  ["stopped", "has ended"],
+  ["unknown", "runs; nobody says what it does"],
+] as const;
+
+const helpLines: readonly Line[] = [
+  [],
+  ...keys.map(([key, meaning]) => [...padLine([span(`   ${key}`, "bold")], 17), span(meaning)]),
+  [],
+  ...states.map(([state, meaning]) => [
+    ...padLine([span(` ${markOf[state]} ${state}`, toneOf[state])], 17),
+    span(meaning),
+  ]),
+  [],
+  [span(" last hour: █ working, ! waiting, ▒ silent, x failed, ? lost, ─ idle, · unknown", "dim")],
+];

@@ -1,0 +1,29 @@
+/** How the screen is divided. By its size alone: nothing moves because an agent came or spoke. */
+import { limits } from "./limits.ts";
+
+export type Size = { readonly columns: number; readonly rows: number };
+
+/** Above: the titles. Below: totals and keys. */
+const fixedRows = 3;
+
+/** Lines of the detail below the list, without its title. None where the list needs all there is. */
+export function detailRowsIn({ rows }: Size): number {
+  const wanted = Math.min(Math.floor((rows - fixedRows) * 0.45), limits.detailRowsMax);
+  return wanted < limits.detailRowsMin ? 0 : wanted;
+}
+
+/** Agents that can be seen at once. */
+export function listRowsIn(size: Size): number {
+  const detail = detailRowsIn(size);
+  return Math.max(1, size.rows - fixedRows - (detail === 0 ? 0 : detail + 1));
+}
+
+/** Lines of a view that has the screen to itself. */
+export function pageRowsIn({ rows }: Size): number {
+  return Math.max(1, rows - fixedRows);
+}
+
+/** What a line may take: the last column stays free. */
+export function cellsIn({ columns }: Size): number {
+  return columns - 1;
+}
