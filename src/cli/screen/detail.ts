@@ -2,7 +2,7 @@
 import type { Known, Sighting } from "../../wire/api/index.ts";
 import type { Stretch } from "../history.ts";
 import { printPath } from "../paths.ts";
-import { ago, atTime, forHowLong, grouped } from "../times.ts";
+import { ago, atTime, forHowLong, grouped, left } from "../times.ts";
 import { limits } from "./limits.ts";
 import type { About, Happening, Model } from "./model.ts";
 import { doingOf, toneOf, whereOf } from "./rows.ts";
@@ -99,7 +99,9 @@ function factsOf(
       line: knownLine(one, nowMs),
     })),
     ...fact("spent", spent.join(" · ")),
-    ...about.facts.flatMap(([name, value]) => fact(name, value)),
+    ...about.facts.flatMap(({ name, text, untilMs }) =>
+      fact(name, untilMs === undefined ? text : `${text} · ${left(untilMs, nowMs)}`),
+    ),
     ...(hint === undefined ? [] : fact("to see more", hint)),
   ];
 }

@@ -56,7 +56,7 @@ export function keysOf(model: Model, cells: number): Line {
   return fitKeys(shown, cells);
 }
 
-/** Those that do not fit are left out, not cut: the last, which leads on, never is. */
+/** Those that do not fit are left out, not cut: the last, which leads out, never is. */
 function fitKeys(keys: readonly Line[], cells: number): Line {
   let shown = keys;
   const printed = (): Line => [span(" "), ...joinSpans(shown, "  ")];
@@ -72,33 +72,33 @@ const keysIn: Readonly<
     ["enter", "inspect"],
     ["/", "filter"],
     ["s", "sort"],
-    ["g", "go to pane"],
+    ["g", "pane"],
     ["e", "events"],
-    ["q", "quit"],
     ["?", "help"],
+    ["q", "quit"],
   ],
   inspect: [
     ["esc", "back"],
     ["↑↓", "scroll"],
     ["←→", "next agent"],
-    ["g", "go to pane"],
+    ["g", "pane"],
     ["e", "events"],
-    ["q", "quit"],
     ["?", "help"],
+    ["q", "quit"],
   ],
   events: [
     ["esc", "back"],
     ["↑↓", "scroll"],
     ["e", "of everybody"],
-    ["q", "quit"],
     ["?", "help"],
+    ["q", "quit"],
   ],
   all: [
     ["esc", "back"],
     ["↑↓", "scroll"],
     ["e", "back to the list"],
-    ["q", "quit"],
     ["?", "help"],
+    ["q", "quit"],
   ],
   help: [
     ["esc", "back"],

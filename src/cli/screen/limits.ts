@@ -15,6 +15,10 @@ export const limits = {
   /** Of the strip, a minute a cell. */
   stripMs: 3_600_000,
   stripCells: 60,
+  /** Of one agent in an hour; the oldest give way. */
+  stretchesMax: 500,
+  /** What is remembered of what happened, and of one agent. */
+  happeningsMax: 500,
   /** How long a note stays where the keys are. */
   noticeMs: 4_000,
   /** Of the filter. */

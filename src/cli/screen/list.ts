@@ -121,7 +121,12 @@ function rowOf(
 /** Of a path, the end is what tells it from others. */
 function fitEnd(text: string, cells: number): string {
   if (widthOf(text) <= cells) return text;
-  const characters = [...text];
-  while (characters.length > 0 && widthOf(characters.join("")) > cells - 1) characters.shift();
-  return `…${characters.join("")}`;
+  let kept = "";
+  let left = cells - 1;
+  for (const character of [...text].reverse()) {
+    left -= widthOf(character);
+    if (left < 0) break;
+    kept = character + kept;
+  }
+  return `…${kept}`;
 }

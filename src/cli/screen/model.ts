@@ -18,8 +18,15 @@ export type About = {
   readonly stretches: readonly Stretch[];
   /** Oldest first. */
   readonly happenings: readonly Happening[];
-  /** Names and values: leases, claims, groups and whatever its card says. */
-  readonly facts: readonly (readonly [name: string, value: string])[];
+  /** Leases, claims, groups, and what its card says. */
+  readonly facts: readonly AboutFact[];
+};
+
+export type AboutFact = {
+  readonly name: string;
+  readonly text: string;
+  /** It ends then, unless it is renewed. */
+  readonly untilMs?: number;
 };
 
 export type DaemonState =

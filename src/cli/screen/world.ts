@@ -1,0 +1,72 @@
+/** Agents for tests of the screen. */
+import type { Sighting } from "../../wire/api/index.ts";
+import type { Key, KeyName } from "./keys.ts";
+import { layout } from "./layout.ts";
+import { firstModel, type Model, type Surroundings } from "./model.ts";
+import type { Size } from "./regions.ts";
+import { learn, type Pressed, press } from "./steer.ts";
+
+export const nowMs = 1_700_000_000_000;
+export const small: Size = { columns: 80, rows: 24 };
+
+export function agentNamed(id: string, more: Partial<Sighting> = {}): Sighting {
+  return {
+    id,
+    name: id,
+    host: "here",
+    state: "working",
+    sinceMs: nowMs - 60_000,
+    known: [{ source: "hook", state: "working", word: "working", heardAtMs: nowMs - 2_000 }],
+    isContradicted: false,
+    ...more,
+  };
+}
+
+export function showing(
+  agents: readonly Sighting[],
+  more: Partial<Surroundings> = {},
+  size: Size = small,
+): Model {
+  return learn(firstModel(nowMs), { agents, daemon: { kind: "none" }, nowMs, ...more }, size);
+}
+
+/** Keys by name; other words are typed letter by letter. */
+export function after(model: Model, keys: readonly string[], size: Size = small): Pressed {
+  let pressed: Pressed = { model };
+  for (const key of keys.flatMap(keysFor)) pressed = press(pressed.model, key, size);
+  return pressed;
+}
+
+const names: ReadonlySet<string> = new Set([
+  "up",
+  "down",
+  "left",
+  "right",
+  "page-up",
+  "page-down",
+  "home",
+  "end",
+  "enter",
+  "escape",
+  "backspace",
+  "ctrl-c",
+  "ctrl-l",
+  "ctrl-u",
+  "ctrl-w",
+  "ctrl-z",
+]);
+
+function keysFor(word: string): readonly Key[] {
+  if (names.has(word)) return [{ name: word as KeyName }];
+  return [...word].map((text) => ({ name: "text", text }));
+}
+
+/** As a person sees it, without colours. */
+export function screenOf(model: Model, size: Size = small): readonly string[] {
+  return layout(model, size).map((line) =>
+    line
+      .map(({ text }) => text)
+      .join("")
+      .trimEnd(),
+  );
+}
