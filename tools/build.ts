@@ -70,7 +70,9 @@ await build({
   target: "es2022",
   logLevel: "warning",
 });
-await writeDeclarations(["client/index.ts", "embedded.ts"], "dist/types");
+// Runs inside other people's agents: by itself, and nothing of the daemon with it.
+await build({ ...forNode, entryPoints: { status: "src/status.ts" }, format: "esm" });
+await writeDeclarations(["client/index.ts", "embedded.ts", "status.ts"], "dist/types");
 cpSync("src/views/meaning/table.bin", "dist/table.bin");
 await buildPage({ configFile: "web/vite.config.ts" });
 // Compiled code is kept between runs: the second start of a command is the one people feel.

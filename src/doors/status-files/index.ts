@@ -1,3 +1,4 @@
+export { type AgentStatus, agentOf } from "./agent.ts";
 export { type Clock, idleClock, wallClock } from "./clock.ts";
 export {
   agentIdOf,
@@ -15,6 +16,7 @@ export { type PruneOptions, prune } from "./prune.ts";
 export {
   type DirectoryRead,
   readDirectory,
+  readDirectoryInTurns,
   readStatusFile,
   type StatusFile,
   type Warning,
@@ -31,3 +33,4 @@ export {
   writeStatusFile,
   writeStatusFileInBackground,
 } from "./write.ts";
+export { type StatusUpdate, StatusWriter, type TaskUpdate, type WriterOptions } from "./writer.ts";

@@ -20,6 +20,7 @@ import {
   limits as wireLimits,
 } from "../../wire/status-file/index.ts";
 import { agentIdOf, pathIn, tidyPath } from "./directory.ts";
+import { limits } from "./limits.ts";
 
 export type StatusFile = { readonly path: string; readonly record: StatusRecord };
 
@@ -59,6 +60,18 @@ export function readDirectory(directory: string): DirectoryRead {
   const files: StatusFile[] = [];
   const warnings: Warning[] = [...listed.warnings];
   for (const name of listed.names) collect(pathIn(listed.directory, name), { files, warnings });
+  return { files: sortForLoad(files), warnings };
+}
+
+/** The same for a program that has other things to do meanwhile. */
+export async function readDirectoryInTurns(directory: string): Promise<DirectoryRead> {
+  const listed = listNames(directory);
+  const files: StatusFile[] = [];
+  const warnings: Warning[] = [...listed.warnings];
+  for (const [index, name] of listed.names.entries()) {
+    collect(pathIn(listed.directory, name), { files, warnings });
+    if (index % limits.filesPerTurn === limits.filesPerTurn - 1) await new Promise(setImmediate);
+  }
   return { files: sortForLoad(files), warnings };
 }
 
