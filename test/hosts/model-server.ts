@@ -86,6 +86,8 @@ export class ModelServer implements AsyncDisposable {
     });
     this.#server.on("connect", (request, socket) => {
       this.turnedAway.push(request.url ?? "");
+      // Whoever is turned away may hang up first.
+      socket.on("error", () => {});
       socket.end("HTTP/1.1 403 Forbidden\r\n\r\n");
     });
   }
