@@ -8,7 +8,13 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { within } from "../e2e/processes.ts";
-import { anthropicMessages, type Dialect, openaiChat, openaiResponses, type Reply } from "./dialects.ts";
+import {
+  anthropicMessages,
+  type Dialect,
+  openaiChat,
+  openaiResponses,
+  type Reply,
+} from "./dialects.ts";
 
 const dialects = [anthropicMessages, openaiResponses, openaiChat];
 const bodyBytesMax = 2 ** 24;
