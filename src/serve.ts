@@ -20,7 +20,7 @@ import {
 } from "./doors/status-files/index.ts";
 import { type Log, MemoryLog, SqliteLog } from "./log/index.ts";
 import { type Keep, keepTime, Plane, SteadyClock } from "./plane/index.ts";
-import { findProcesses } from "./sightings/index.ts";
+import { findProcesses, Surroundings } from "./sightings/index.ts";
 import {
   clearSocket,
   Embeddings,
@@ -140,6 +140,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
     plane,
     ...(statusDoor ? { door: statusDoor } : {}),
     findProcesses: status ? () => findProcesses() : () => [],
+    ...(status ? { surroundings: new Surroundings({ env: process.env }) } : {}),
   });
   let isClosing = false;
   let httpPlaces: readonly Place[] = [];

@@ -31,7 +31,7 @@ export const limits = {
   mirrorBeatMs: 20_000,
   mirroredMax: 1_000,
   /** Processes are looked for at most so often, whoever asks. */
-  processesKeptMs: 2_000,
+  processesKeptMs: 5_000,
   /** Of a large fleet not everyone is shown beside the files, and of what one holds not everything. */
   registeredShownMax: 2_000,
   holdsShownMax: 3,

@@ -2,7 +2,12 @@
 import { hostname } from "node:os";
 import type { AgentId, State } from "../../core/index.ts";
 import type { Plane } from "../../plane/index.ts";
-import { type FoundProcess, type RegisteredAgent, sight } from "../../sightings/index.ts";
+import {
+  type FoundProcess,
+  type RegisteredAgent,
+  type Surroundings,
+  sight,
+} from "../../sightings/index.ts";
 import type { Sighting } from "../../wire/api/index.ts";
 import type { StatusDoor } from "./door.ts";
 import { limits } from "./limits.ts";
@@ -16,9 +21,10 @@ export type Sources = {
   /** Absent: files are not looked at. */
   readonly door?: Pick<StatusDoor, "files">;
   readonly findProcesses: () => readonly FoundProcess[];
+  readonly surroundings?: Surroundings;
 };
 
-export function makeLookAround({ plane, door, findProcesses }: Sources): LookAround {
+export function makeLookAround({ plane, door, findProcesses, surroundings }: Sources): LookAround {
   let found: { readonly processes: readonly FoundProcess[]; readonly atMs: number } | undefined;
   return async ({ silentAfterMs }) => {
     const nowMs = Date.now();
@@ -30,7 +36,8 @@ export function makeLookAround({ plane, door, findProcesses }: Sources): LookAro
     const registered = await plane.read(registeredIn);
     const files = door?.files ?? [];
     const options = { nowMs, silentAfterMs, hostName: hostname() };
-    return sight({ files, registered, processes }, options);
+    const seen = sight({ files, registered, processes }, options);
+    return surroundings ? surroundings.look(seen, { files, processes }) : seen;
   };
 }
 
