@@ -1,23 +1,27 @@
 /**
  * Makes `src/wire/gen/` from `proto/`: codecs by ts-proto, and the file descriptors that gRPC
- * reflection hands out; and `src/views/meaning/gen/` from the kernel beside it. `--check` makes them in a
- * scratch directory and fails on any difference.
+ * reflection hands out; `src/views/meaning/gen/` from the kernel beside it; and the JSON Schema of status files
+ * from the code that reads them. `--check` makes them in a scratch directory and fails on any difference.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { jsonSchema } from "../src/wire/status-file/index.ts";
 
 const wire = "src/wire/gen";
 const kernel = "src/views/meaning/gen";
+const statusSchema = "docs/status-file.schema.json";
 
 if (process.argv.includes("--check")) {
   check(wire, generateWire);
   check(kernel, generateKernel);
+  if (read(statusSchema) !== printStatusSchema()) complain("docs", ["status-file.schema.json"]);
 } else {
   generateWire(wire);
   generateKernel(kernel);
+  writeFileSync(statusSchema, printStatusSchema());
 }
 
 function check(committed: string, generate: (out: string) => void): void {
@@ -27,13 +31,24 @@ function check(committed: string, generate: (out: string) => void): void {
     const stale = [...new Set([...files(scratch), ...files(committed)])].filter(
       (path) => read(join(scratch, path)) !== read(join(committed, path)),
     );
-    if (stale.length > 0) {
-      console.error(`out of date in ${committed}: ${stale.join(", ")}; run npm run generate`);
-      process.exitCode = 1;
-    }
+    if (stale.length > 0) complain(committed, stale);
   } finally {
     rmSync(scratch, { recursive: true });
   }
+}
+
+function complain(committed: string, stale: readonly string[]): void {
+  console.error(`out of date in ${committed}: ${stale.join(", ")}; run npm run generate`);
+  process.exitCode = 1;
+}
+
+/** As the formatter has it, so that the check of all files agrees. */
+function printStatusSchema(): string {
+  const input = JSON.stringify(jsonSchema, null, 2);
+  return execFileSync("node_modules/.bin/biome", ["format", `--stdin-file-path=${statusSchema}`], {
+    encoding: "utf8",
+    input,
+  });
 }
 
 function generateKernel(out: string): void {
