@@ -26,10 +26,14 @@ export function merge(
       [process, ...(process.launchers ?? [])].map((key) => [key.pid, { process, key }] as const),
     ),
   );
+  const byId = [...Map.groupBy(claims, ({ id }) => id).values()].map((same) => ({
+    same,
+    process: processOf(same, byPid, hostName),
+  }));
+  const served = windowsOf(byId, processes, hostName);
   const groups: Group[] = [];
   const byProcess = new Map<FoundProcess, Claim[][]>();
-  for (const same of Map.groupBy(claims, ({ id }) => id).values()) {
-    const process = processOf(same, byPid, hostName);
+  for (const { same, process = served.get(same) } of byId) {
     if (!process) {
       groups.push({ claims: same });
       continue;
@@ -76,6 +80,39 @@ function isOf(claim: Claim, { process, key }: Known): boolean {
   if (key.startedAtMs > claim.known.heardAtMs + limits.startSlackMs) return false;
   if (claim.known.source === "hook" && claim.name !== process.program) return false;
   return !claim.tmux || !process.tmux || claim.tmux.pane === process.tmux.pane;
+}
+
+type Named = { readonly same: readonly Claim[]; readonly process: FoundProcess | undefined };
+
+/**
+ * The records of sessions in a server name the server, and a person sees them in windows that are processes
+ * of their own. Where one session and one window of the server have a directory to themselves, they are one;
+ * else it cannot be told who is whose, and all are shown.
+ */
+function windowsOf(
+  named: readonly Named[],
+  processes: readonly FoundProcess[],
+  hostName: string,
+): ReadonlyMap<readonly Claim[], FoundProcess> {
+  const taken = new Set(named.map(({ process }) => process));
+  const free = processes.filter((process) => process.server && !taken.has(process));
+  const windows = Map.groupBy(free, ({ server, workspace }) => `${server?.pid} ${workspace}`);
+  const sessions = Map.groupBy(
+    named.filter(({ process }) => !process),
+    ({ same: [claim] }) => `${claim?.pid} ${claim?.workspace}`,
+  );
+  const found = new Map<readonly Claim[], FoundProcess>();
+  for (const [place, [window, ...moreWindows]] of windows) {
+    const [session, ...moreSessions] = sessions.get(place) ?? [];
+    const [claim] = session?.same ?? [];
+    if (!window?.server || !session || !claim || claim.host !== hostName) continue;
+    if (moreWindows.length > 0 || moreSessions.length > 0) continue;
+    // The pane in a record is that of whoever started the server.
+    const { tmux, ...unplaced } = claim;
+    const key = { process: window, key: window.server };
+    if (isOf(unplaced, key)) found.set(session.same, window);
+  }
+  return found;
 }
 
 /**

@@ -235,6 +235,33 @@ describe("who is one agent", () => {
     assert.equal(look({ files: [pane], processes: [there] }).length, 1);
   });
 
+  test("a session in a server is the one window to it in its directory", () => {
+    const server = { pid: 7, startedAtMs: nowMs - 60 * minute };
+    const session = (id: string, workspace: string) =>
+      file({
+        agent_id: id,
+        agent_name: "codex",
+        x_meta: { codex: { session_id: id }, tmux_socket: "/t", tmux_pane: "%1" },
+        runtime: { pid: 7, workspace },
+      });
+    const window = (pid: number, workspace: string) =>
+      found({ pid, program: "codex", server, workspace, tmux: { socket: "/t", pane: `%${pid}` } });
+    const files = [session("a", "/x"), session("b", "/y")];
+    const seen = look({ files, processes: [window(42, "/x"), window(43, "/y")] });
+    assert.deepEqual(
+      seen.map(({ id, pid, tmux }) => [id, pid, tmux?.pane]),
+      [
+        ["a", 42, "%42"],
+        ["b", 43, "%43"],
+      ],
+    );
+    const many = look({ files, processes: [window(42, "/x"), window(43, "/x")] });
+    assert.equal(many.length, 4, "which is whose cannot be told");
+    const later = { pid: 7, startedAtMs: nowMs + minute };
+    const other = { ...window(42, "/x"), server: later };
+    assert.equal(look({ files: files.slice(0, 1), processes: [other] }).length, 2);
+  });
+
   test("a registered agent is a process of this machine only by number, start and machine", () => {
     const startedAtMs = nowMs - 10 * minute;
     const agent = registered({ host: "here", pid: 42, startedAtMs: startedAtMs + 400 });

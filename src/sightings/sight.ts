@@ -77,7 +77,8 @@ function sightingOf({ claims, process }: Group, options: Settled): Sighting {
     ...(leading.doing === undefined ? optional("doing") : { doing: leading.doing }),
     ...optional("task"),
     ...optional("goal"),
-    ...optional("tmux"),
+    // A process is where it is; a record may have been written by another for it.
+    ...(process?.tmux ? { tmux: process.tmux } : optional("tmux")),
     ...(hint === undefined ? {} : { hint }),
   };
 }

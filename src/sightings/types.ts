@@ -40,6 +40,8 @@ export type FoundProcess = ProcessKey & {
   readonly tmux?: Tmux;
   /** Parents of it that only started it: a record may name one of them. */
   readonly launchers?: readonly ProcessKey[];
+  /** The program's one server, if this may be only a window to a session in it: records name the server. */
+  readonly server?: ProcessKey;
   /** What the program itself keeps on disk about this process. */
   readonly told?: Told;
   /** Where it keeps its records, as far as its environment says. */

@@ -1,7 +1,7 @@
 /** Coding agents among the processes of this machine. */
 import { homedir } from "node:os";
 import { tmuxOf } from "../../wire/status-file/index.ts";
-import type { FoundProcess } from "../types.ts";
+import type { FoundProcess, ProcessKey } from "../types.ts";
 import { toldByClaudeCode } from "./claude-code.ts";
 import { type Raw, readProc } from "./linux.ts";
 import { readPs } from "./ps.ts";
@@ -30,6 +30,7 @@ export function foundAmong(
     const [child, ...others] = children.get(raw.pid) ?? [];
     return raw.isScript && child?.program === raw.program && others.length === 0;
   };
+  const servers = raws.filter(({ isServer }) => isServer);
   return raws
     .filter((raw) => !raw.isServer && !isLauncher(raw))
     .map((raw) => {
@@ -38,11 +39,28 @@ export function foundAmong(
         launchers.push(at);
         at = byPid.get(at.parent);
       }
-      return describe(raw, launchers, home);
+      return describe(raw, { launchers, server: serverOf(raw, servers), home });
     });
 }
 
-function describe(raw: Raw, launchers: readonly Raw[], home: string): FoundProcess {
+/** Programs that share settings share a server. Of several it cannot be told which. */
+function serverOf({ program, env }: Raw, servers: readonly Raw[]): Raw | undefined {
+  const [server, ...others] = servers.filter(
+    (one) =>
+      one.program === program &&
+      one.env["HOME"] === env["HOME"] &&
+      one.env["CODEX_HOME"] === env["CODEX_HOME"],
+  );
+  return others.length === 0 ? server : undefined;
+}
+
+type Around = {
+  readonly launchers: readonly Raw[];
+  readonly server: Raw | undefined;
+  readonly home: string;
+};
+
+function describe(raw: Raw, { launchers, server, home }: Around): FoundProcess {
   const { pid, startedAtMs, program, env } = raw;
   const tmux = tmuxOf(env);
   const told = program === "claude-code" ? toldByClaudeCode(raw, home) : undefined;
@@ -53,10 +71,13 @@ function describe(raw: Raw, launchers: readonly Raw[], home: string): FoundProce
     program,
     ...(workspace === undefined ? {} : { workspace }),
     ...(tmux ? { tmux: { socket: tmux.tmux_socket, pane: tmux.tmux_pane } } : {}),
-    ...(launchers.length === 0
-      ? {}
-      : { launchers: launchers.map((one) => ({ pid: one.pid, startedAtMs: one.startedAtMs })) }),
+    ...(launchers.length === 0 ? {} : { launchers: launchers.map(keyOf) }),
+    ...(server ? { server: keyOf(server) } : {}),
     ...(told ? { told } : {}),
     env,
   };
+}
+
+function keyOf({ pid, startedAtMs }: Raw): ProcessKey {
+  return { pid, startedAtMs };
 }

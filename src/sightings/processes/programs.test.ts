@@ -97,7 +97,8 @@ for (const { words, executable, why } of others) {
 
 test("a server is told from an agent", () => {
   assert.equal(recognise(["codex", "app-server", "--listen", "unix://"])?.isServer, true);
-  assert.equal(recognise(["codex", "-c", "a=b", "mcp-server"])?.isServer, true);
+  assert.equal(recognise(["codex", "app-server", "daemon", "pid-update-loop"]), undefined);
+  assert.equal(recognise(["codex", "-c", "a=b", "mcp-server"]), undefined);
 });
 
 test("what mentions nothing is not looked at twice", () => {

@@ -38,8 +38,12 @@ const programs: readonly Program[] = [
     name: "codex",
     commands: ["codex"],
     packages: ["@openai/codex"],
-    chores: ["mcp", "login", "logout", "plugin", "sandbox", "completion", "update", "doctor"],
-    servers: ["app-server", "mcp-server", "exec-server", "responses-api-proxy"],
+    // Its server has a helper that is called by its name too.
+    chores: [
+      ...["daemon", "mcp-server", "exec-server", "responses-api-proxy", "mcp", "login", "logout"],
+      ...["plugin", "sandbox", "completion", "update", "doctor"],
+    ],
+    servers: ["app-server"],
   },
   {
     name: "opencode",
