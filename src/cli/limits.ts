@@ -37,6 +37,14 @@ export const limits = {
   foundDefault: 10,
   /** Of things that go by the same name. */
   namesakesShownMax: 5,
+  /** Who was lost is shown for a day: after that it is history. */
+  lostShownMs: 86_400_000,
+  /** Of a daemon that nobody named: what is known without it is not kept back for long. */
+  casualAnswerMs: 2_000,
+  /** Until a daemon that was not there is asked again. */
+  daemonPauseMs: 5_000,
+  /** How often that is looked at which tells nobody when it changes. */
+  lookMs: 1_000,
   /** Of the input of a task, where it is only shown. */
   previewLengthMax: 2_000,
 } as const;

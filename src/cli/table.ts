@@ -126,6 +126,21 @@ const tool: Flag = {
   help: "only agents that have it; may be repeated",
 };
 
+const looking: readonly Flag[] = [
+  {
+    name: "status-dir",
+    value: "directory",
+    help: "where agents leave their status files",
+    default: "~/.local/state/agent-status",
+  },
+  {
+    name: "silent-after",
+    value: "duration",
+    help: "who works without progress for so long is silent",
+    default: "5m",
+  },
+];
+
 const agent: Argument = {
   name: "agent",
   help: "its id, the beginning of its id, or its name, if no other agent has the same",
@@ -202,6 +217,19 @@ export const commands: readonly CommandRow[] = [
     flags: [json, ...asking],
     exits: askExits,
     run: async (values) => (await import("./status.ts")).status(values),
+  },
+  {
+    name: "ps",
+    summary: "list every agent that is around, those that wait for you first",
+    examples: ["tipstaff ps", "tipstaff ps --all --silent-after 10m"],
+    flags: [
+      { name: "all", help: "also those that ended or were lost" },
+      ...looking,
+      json,
+      ...asking,
+    ],
+    exits: [[3, "the daemon that was named does not answer"]],
+    run: async (values) => (await import("./ps.ts")).ps(values),
   },
   {
     name: "dashboard",

@@ -11,7 +11,7 @@ export {
 export { openStatusDoor, type StatusDoor, type StatusDoorOptions } from "./door.ts";
 export { StatusError, type StatusErrorCode } from "./errors.ts";
 export { makeLookAround } from "./look-around.ts";
-export { openMirror } from "./mirror.ts";
+export { isMirrored, openMirror } from "./mirror.ts";
 export { type PruneOptions, prune } from "./prune.ts";
 export {
   type DirectoryRead,

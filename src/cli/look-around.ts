@@ -1,0 +1,180 @@
+/**
+ * Every agent that can be known from here: what the status directory and this machine's processes tell, and
+ * all that a daemon knows, if one answers. Nobody has to run one.
+ */
+import { homedir, hostname } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  isMirrored,
+  readDirectory,
+  type StatusFile,
+  statusDirectory,
+  type Warning,
+  watchDirectory,
+} from "../doors/status-files/index.ts";
+import { compareSightings, findProcesses, Surroundings, sight } from "../sightings/index.ts";
+import type { Sighting } from "../wire/api/index.ts";
+import { call } from "./daemon.ts";
+import { Failure, mistake } from "./failure.ts";
+import { limits } from "./limits.ts";
+import type { Values } from "./table.ts";
+import { durationIn, textIn } from "./values.ts";
+
+export type Look = {
+  /** Who waits for a person first. */
+  readonly agents: readonly Sighting[];
+  /** Files that tell nothing because something is wrong with them. */
+  readonly warnings: readonly Warning[];
+  readonly nowMs: number;
+};
+
+export class Lookout {
+  readonly #values: Values;
+  readonly #directory: string;
+  readonly #silentAfterMs: number | undefined;
+  readonly #surroundings = new Surroundings({ env: process.env });
+  /** A daemon that was named must answer; of others we do without. */
+  readonly #isNamed: boolean;
+  #askAgainAtMs = 0;
+
+  constructor(values: Values) {
+    this.#values = values;
+    this.#directory = directoryFrom(values);
+    this.#silentAfterMs = durationIn(values, "silent-after");
+    if (this.#silentAfterMs !== undefined && this.#silentAfterMs < 1_000) {
+      throw mistake("--silent-after is one second or more");
+    }
+    const { http, "data-dir": dataDirectory } = values;
+    const named = http ?? dataDirectory ?? process.env["TIPSTAFF_URL"];
+    this.#isNamed = typeof named === "string" && named !== "";
+  }
+
+  /** Once. Rejects with a `Failure` if the daemon that was named does not answer. */
+  async look(): Promise<Look> {
+    const { files, warnings } = readDirectory(this.#directory);
+    return await this.#look(files, warnings);
+  }
+
+  /** Again whenever a file changes, and every second for all that tells nobody. Ends with the signal. */
+  async *follow(signal: AbortSignal): AsyncGenerator<Look> {
+    const leaving = new AbortController();
+    const ending = AbortSignal.any([signal, leaving.signal]);
+    const watched = new WatchedFiles();
+    const watching = watched.watch(this.#directory, ending);
+    try {
+      await Promise.race([watched.news, watching]);
+      while (!ending.aborted) {
+        watched.forgetNews();
+        yield await this.#look(watched.files, watched.warnings);
+        const pause = new AbortController();
+        const paused = sleep(limits.lookMs, undefined, { signal: pause.signal }).catch(() => {});
+        await Promise.race([watched.news, watching, paused]);
+        pause.abort();
+      }
+    } finally {
+      leaving.abort();
+      await watching;
+    }
+  }
+
+  async #look(all: readonly StatusFile[], warnings: readonly Warning[]): Promise<Look> {
+    // What a daemon mirrors is its registry again.
+    const files = all.filter(({ record }) => !isMirrored(record));
+    const processes = findProcesses();
+    const told = await this.#ask();
+    const nowMs = Date.now();
+    const silent = this.#silentAfterMs === undefined ? {} : { silentAfterMs: this.#silentAfterMs };
+    const found = { files, registered: [], processes };
+    const own = sight(found, { nowMs, hostName: hostname(), ...silent });
+    const agents = this.#surroundings.look(joined(told, own), found);
+    return { agents, warnings, nowMs };
+  }
+
+  async #ask(): Promise<readonly Sighting[]> {
+    if (Date.now() < this.#askAgainAtMs) return [];
+    const silent = this.#silentAfterMs === undefined ? {} : { silentAfterMs: this.#silentAfterMs };
+    const asked = { limit: limits.pageMax, ...silent };
+    try {
+      const answerMs = this.#isNamed ? limits.answerMs : limits.casualAnswerMs;
+      const told = await call(this.#values, "getStatus", asked, { answerMs });
+      // Another program may listen where we ask.
+      return Array.isArray(told?.agents) ? told.agents : [];
+    } catch (error) {
+      if (this.#isNamed || !(error instanceof Failure)) throw error;
+      this.#askAgainAtMs = Date.now() + limits.daemonPauseMs;
+      return [];
+    }
+  }
+}
+
+/** The files of a directory, as they are now. */
+class WatchedFiles {
+  readonly #byPath = new Map<string, StatusFile>();
+  #news = Promise.withResolvers<void>();
+  warnings: readonly Warning[] = [];
+
+  get files(): readonly StatusFile[] {
+    return [...this.#byPath.values()];
+  }
+
+  /** Resolves when something has changed since it was forgotten. */
+  get news(): Promise<void> {
+    return this.#news.promise;
+  }
+
+  forgetNews(): void {
+    this.#news = Promise.withResolvers<void>();
+  }
+
+  async watch(directory: string, signal: AbortSignal): Promise<void> {
+    for await (const change of watchDirectory(directory, { signal })) {
+      switch (change.type) {
+        case "snapshot":
+          for (const file of change.files) this.#byPath.set(file.path, file);
+          this.warnings = change.warnings;
+          break;
+        case "upsert":
+        case "state":
+          this.#byPath.set(change.file.path, change.file);
+          break;
+        case "remove":
+          this.#byPath.delete(change.path);
+          break;
+        case "warnings":
+          this.warnings = change.warnings;
+      }
+      this.#news.resolve();
+    }
+  }
+}
+
+/**
+ * The daemon sees what we see and its registry besides, unless it runs elsewhere or looks into another
+ * directory: whom it does not tell of, we do.
+ */
+export function joined(told: readonly Sighting[], own: readonly Sighting[]): readonly Sighting[] {
+  if (told.length === 0) return own;
+  const names = new Set(told.flatMap(namesOf));
+  const missing = own.filter((agent) => !namesOf(agent).some((name) => names.has(name)));
+  return missing.length === 0 ? told : [...told, ...missing].sort(compareSightings);
+}
+
+/** By which an agent is known to be the same. */
+export function namesOf({ id, host, pid, startedAtMs, known }: Sighting): readonly string[] {
+  return [
+    `id ${id}`,
+    ...(pid === undefined || startedAtMs === undefined
+      ? []
+      : [`process ${host} ${pid} ${startedAtMs}`]),
+    ...known.flatMap(({ path }) => (path === undefined ? [] : [`file ${host} ${path}`])),
+  ];
+}
+
+function directoryFrom(values: Values): string {
+  const flag = textIn(values, "status-dir");
+  try {
+    return statusDirectory({ flag, env: process.env, home: homedir() });
+  } catch (error) {
+    throw error instanceof Error ? mistake(error.message) : error;
+  }
+}

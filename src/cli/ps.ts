@@ -1,0 +1,73 @@
+/** `tipstaff ps`: every agent that is around, those that wait for you first. */
+import type { Sighting } from "../wire/api/index.ts";
+import { type Column, printColumns } from "./columns.ts";
+import { exits } from "./exits.ts";
+import { limits } from "./limits.ts";
+import { type Look, Lookout } from "./look-around.ts";
+import {
+  doingOf,
+  knownFrom,
+  markOf,
+  spentBy,
+  summaryOf,
+  toneOf,
+  whereOf,
+} from "./sighting-words.ts";
+import type { Values } from "./table.ts";
+import { paint, print, say } from "./terminal.ts";
+import { jsonOf } from "./text.ts";
+import { countOf, forHowLong } from "./times.ts";
+
+export async function ps(values: Values): Promise<number> {
+  const look = await new Lookout(values).look();
+  const shown = values["all"] === true ? look.agents : look.agents.filter(isOfInterest(look.nowMs));
+  if (values["json"] === true) {
+    const { nowMs, warnings } = look;
+    print(`${jsonOf({ agents: shown, total: look.agents.length, nowMs, warnings })}\n`);
+    return exits.ok;
+  }
+  print(describe(shown, look));
+  const broken = look.warnings.filter(({ kind }) => kind !== "id-mismatch").length;
+  if (broken > 0) {
+    say(`${countOf(broken, "status file")} cannot be read; agent-status list says why\n`);
+  }
+  return exits.ok;
+}
+
+/** Who has ended, or was lost long ago, is history. */
+function isOfInterest(nowMs: number): (agent: Sighting) => boolean {
+  return ({ state, sinceMs = 0 }) =>
+    state !== "stopped" && !(state === "lost" && nowMs - sinceMs > limits.lostShownMs);
+}
+
+function describe(shown: readonly Sighting[], { agents, nowMs }: Look): string {
+  const hidden = agents.length - shown.length;
+  const more = hidden === 0 ? "" : `${hidden} that ended or were lost: --all shows them`;
+  if (shown.length === 0) {
+    const empty = "no agents; tipstaff install claude-code makes yours tell what they do";
+    return `${empty}\n${more === "" ? "" : `${paint("dim", more)}\n`}`;
+  }
+  const summary = [summaryOf(shown), ...(more === "" ? [] : [more])].join(" · ");
+  return `${printColumns(shown, columnsAt(nowMs))}\n${paint("dim", summary)}\n`;
+}
+
+function columnsAt(nowMs: number): readonly Column<Sighting>[] {
+  return [
+    {
+      title: "  STATE",
+      cell: ({ state }) => ({ text: `${markOf[state]} ${state}`, tone: toneOf[state] }),
+      weight: 10,
+    },
+    {
+      title: "FOR",
+      cell: ({ sinceMs }) => (sinceMs === undefined ? "" : forHowLong(nowMs - sinceMs)),
+      weight: 9,
+    },
+    { title: "AGENT", cell: ({ name }) => name, weight: 8, cellsMin: 10 },
+    { title: "WHERE", cell: whereOf, weight: 5, cellsMin: 14 },
+    { title: "DOING", cell: doingOf, weight: 6, cellsMin: 16 },
+    { title: "KNOWN FROM", cell: (agent) => knownFrom(agent, nowMs), weight: 7, cellsMin: 7 },
+    { title: "SPENT", cell: spentBy, weight: 2 },
+    { title: "ID", cell: ({ id }) => id, weight: 1, cellsMin: 12 },
+  ];
+}

@@ -1,0 +1,90 @@
+/** What is said of an agent that was seen, wherever it is shown. */
+import { hostname } from "node:os";
+import type { Sighting, SightingState } from "../wire/api/index.ts";
+import { printPath } from "./paths.ts";
+import type { Tone } from "./terminal.ts";
+import { ago } from "./times.ts";
+
+export const toneOf: Readonly<Record<SightingState, Tone | undefined>> = {
+  waiting: "warn",
+  working: "good",
+  silent: "warn",
+  failed: "bad",
+  lost: "bad",
+  idle: undefined,
+  stopped: "dim",
+  unknown: "dim",
+};
+
+export const markOf: Readonly<Record<SightingState, string>> = {
+  waiting: "●",
+  working: "●",
+  silent: "◌",
+  failed: "✕",
+  lost: "◌",
+  idle: " ",
+  stopped: " ",
+  unknown: " ",
+};
+
+/** Its directory and branch; its machine, if that is another or all that is known. */
+export function whereOf({ workspace, branch, host }: Sighting): string {
+  const place = workspace === undefined ? "" : printPath(workspace);
+  const there = branch === undefined ? place : `${place} (${branch})`;
+  if (host === "" || host === hostname()) return there;
+  return there === "" ? `host ${host}` : `${host}: ${there}`;
+}
+
+/** In its own words; what it was at, if it does nothing any more. */
+export function doingOf({ state, doing, goal, hint, known: [best] }: Sighting): string {
+  if (state === "waiting") {
+    const [, reason] = /^waiting for (.+)$/.exec(best?.word ?? "") ?? [];
+    return doing ? `asks: ${doing}` : (reason ?? (goal ? `goal: ${goal}` : ""));
+  }
+  if (doing) return state === "silent" || state === "lost" ? `last: ${doing}` : doing;
+  if (goal) return `goal: ${goal}`;
+  return hint === undefined ? "" : `${hint} shows more`;
+}
+
+/** `hook · 4 s ago`; then what makes one look twice. */
+export function knownFrom({ known, state, isContradicted }: Sighting, nowMs: number): string {
+  const [best, ...others] = known;
+  if (!best) return "";
+  const heard =
+    best.source === "process" ? "process" : `${best.source} · ${ago(best.heardAtMs, nowMs)}`;
+  if (state === "silent") return `${heard}, no progress since`;
+  const other = isContradicted
+    ? others.find((one) => one.state !== best.state && one.word !== best.word)
+    : undefined;
+  return other ? `${heard}; ${other.source} says ${other.word}` : heard;
+}
+
+/** `1.2M in · 45k out · $3.10`, as far as it is known. */
+export function spentBy({ tokens, costUsd }: Sighting): string {
+  return [
+    ...(tokens ? [`${short(tokens.input)} in`, `${short(tokens.output)} out`] : []),
+    ...(costUsd === undefined ? [] : [`$${costUsd < 0.005 ? "<0.01" : costUsd.toFixed(2)}`]),
+  ].join(" · ");
+}
+
+function short(count: number): string {
+  if (count < 1_000) return String(count);
+  if (count < 999_500) return `${Math.round(count / 1_000)}k`;
+  return `${(count / 1_000_000).toFixed(1)}M`;
+}
+
+/** `1 waits for you · 1 silent · 5 agents`: what needs a person first. */
+export function summaryOf(agents: readonly Sighting[]): string {
+  const count = (state: SightingState): number =>
+    agents.filter((agent) => agent.state === state).length;
+  const waiting = count("waiting");
+  const troubles = (["silent", "failed", "lost"] as const).flatMap((state) => {
+    const some = count(state);
+    return some === 0 ? [] : [`${some} ${state}`];
+  });
+  return [
+    ...(waiting === 0 ? [] : [`${waiting} ${waiting === 1 ? "waits" : "wait"} for you`]),
+    ...troubles,
+    `${agents.length} ${agents.length === 1 ? "agent" : "agents"}`,
+  ].join(" · ");
+}
