@@ -46,6 +46,11 @@ export class Turn {
     });
   }
 
+  /** Whether the host has hung up. */
+  get isClosed(): boolean {
+    return this.#response.closed;
+  }
+
   answer(reply: Reply): void {
     const response = this.#response;
     if (this.#isStreamed) {
@@ -106,8 +111,10 @@ export class ModelServer implements AsyncDisposable {
 
   /** The next request for what to say in the conversation. Side talk, such as titles, is not among them. */
   async turn(): Promise<Turn> {
-    const waiting = this.#waiting.shift();
-    if (waiting) return waiting;
+    for (let turn = this.#waiting.shift(); turn; turn = this.#waiting.shift()) {
+      // Somebody was interrupted right after asking.
+      if (!turn.isClosed) return turn;
+    }
     const coming = new Promise<Turn>((resolve) => {
       this.#wanted = resolve;
     });

@@ -1,7 +1,8 @@
-/** A real terminal for a host: a tmux server of its own, with one window. */
+/** A real terminal for a program: a tmux server of its own, with one window. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { until } from "../e2e/processes.ts";
+import { rmSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 
 export type TerminalOptions = {
   readonly command: readonly string[];
@@ -15,21 +16,26 @@ export type TerminalOptions = {
 /** What a host on a busy machine may take to show something. */
 const patienceMs = 30_000;
 
+/** Each look is a process, so not too often. */
+const lookEveryMs = 30;
+
 export class Terminal implements Disposable {
   readonly socket: string = `tipstaff-${randomUUID()}`;
   /** Of the command itself: tmux replaces its shell by it. */
   readonly pid: number;
+  readonly #socketPath: string;
 
   constructor({ command, directory, env, columns = 120, rows = 40 }: TerminalOptions) {
     const words = Object.entries(env).map(([name, value]) => `${name}=${value}`);
     const size = ["-x", String(columns), "-y", String(rows)];
     // What the command inherits is what the server was started with, so that is all it gets.
-    const clean = ["env", "-i", ...words, "tmux", "-L", this.socket, "-f", "/dev/null"];
-    const session = ["new-session", "-d", ...size, "-c", directory, "--", ...command];
+    const server = ["-i", ...words, "tmux", "-L", this.socket, "-f", "/dev/null"];
     const keep = ["set-option", "-g", "remain-on-exit", "on", ";"];
-    execFileSync(clean[0] ?? "", [...clean.slice(1), "start-server", ";", ...keep, ...session]);
+    const session = ["new-session", "-d", ...size, "-c", directory, "--", ...command];
     leftovers.add(this);
+    execFileSync("env", [...server, "start-server", ";", ...keep, ...session]);
     this.pid = Number(this.#tmux("display-message", "-p", "#{pane_pid}"));
+    this.#socketPath = this.#tmux("display-message", "-p", "#{socket_path}").trim();
   }
 
   /** Keys by the names that tmux gives them: `Enter`, `Escape`, `C-c`. */
@@ -41,26 +47,41 @@ export class Terminal implements Disposable {
     this.#tmux("send-keys", "-l", text);
   }
 
-  /** What a person sees now. */
+  /** What a person sees now; a space is a space. */
   screen(): string {
-    return this.#tmux("capture-pane", "-p");
+    return this.#tmux("capture-pane", "-p").replaceAll("\u00a0", " ");
   }
 
-  /** Resolves when a person could read it. */
-  async shows(what: RegExp | string, patience: number = patienceMs): Promise<void> {
-    const isShown = (): boolean => {
-      const screen = this.screen();
-      return typeof what === "string" ? screen.includes(what) : what.test(screen);
-    };
-    try {
-      await until(isShown, `the terminal to show ${what}`, patience);
-    } catch (cause) {
-      throw new Error(`the terminal never showed ${what}, but\n${this.screen()}`, { cause });
-    }
+  /** Resolves when a person could read it; with the time, which is monotonic. */
+  async shows(what: RegExp | string, patience: number = patienceMs): Promise<number> {
+    return await this.#until(what, { isShown: true }, patience);
+  }
+
+  /** Resolves when a person could no longer read it. */
+  async hides(what: RegExp | string, patience: number = patienceMs): Promise<number> {
+    return await this.#until(what, { isShown: false }, patience);
   }
 
   get hasEnded(): boolean {
     return this.#tmux("display-message", "-p", "#{pane_dead}").trim() === "1";
+  }
+
+  async #until(
+    what: RegExp | string,
+    { isShown }: { readonly isShown: boolean },
+    patience: number,
+  ): Promise<number> {
+    const giveUpAtMs = performance.now() + patience;
+    for (;;) {
+      const screen = this.screen();
+      const isThere = typeof what === "string" ? screen.includes(what) : what.test(screen);
+      if (isThere === isShown) return performance.now();
+      if (performance.now() > giveUpAtMs) {
+        const never = isShown ? "never showed" : "never ceased to show";
+        throw new Error(`the terminal ${never} ${what}:\n${screen}`);
+      }
+      await sleep(lookEveryMs);
+    }
   }
 
   #tmux(...words: readonly string[]): string {
@@ -70,6 +91,7 @@ export class Terminal implements Disposable {
   [Symbol.dispose](): void {
     if (!leftovers.delete(this)) return;
     spawnSync("tmux", ["-L", this.socket, "kill-server"], { stdio: "ignore" });
+    rmSync(this.#socketPath, { force: true });
   }
 }
 

@@ -1,0 +1,134 @@
+/** A published coding agent, downloaded once and kept beside our dependencies. */
+import assert from "node:assert/strict";
+import { execFile, execFileSync } from "node:child_process";
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join, resolve } from "node:path";
+import type { TestContext } from "node:test";
+import { promisify } from "node:util";
+import { type HostName, type Pinned, pinned } from "./versions.ts";
+
+/** The words that start it. */
+export type Installed = { readonly command: readonly string[] };
+
+export type Unavailable = {
+  readonly unavailable: string;
+  /** Nobody offers it for machines like this one, so it is nobody's mistake either. */
+  readonly isForeign: boolean;
+};
+
+/** What is in the directory, in a file that is written last. */
+const mark = "ready";
+
+/** The first start of a program of 400 MB, on a busy machine. */
+const firstStartMs = 60_000;
+
+const run = promisify(execFile);
+
+/**
+ * The host, ready to be started; or undefined, and the test is skipped by name and reason. Where everything
+ * must run, only what nobody offers for this machine may be skipped.
+ */
+export async function needHost(t: TestContext, name: HostName): Promise<Installed | undefined> {
+  const host = await installHost(name);
+  if (!("unavailable" in host)) return host;
+  assert(process.env["CI"] !== "true" || host.isForeign, host.unavailable);
+  t.skip(host.unavailable);
+  return undefined;
+}
+
+/** Takes up to a minute the first time. Answers why it cannot be had on this machine, if so. */
+export async function installHost(name: HostName): Promise<Installed | Unavailable> {
+  const host = pinned[name];
+  const called = `${host.package}@${host.version}`;
+  if (!hasTmux()) return { unavailable: `${name} needs tmux to run in`, isForeign: false };
+  const cache = resolve("node_modules/.cache/hosts");
+  const directory = join(cache, name);
+  const program = (): string => readFileSync(join(directory, mark), "utf8");
+  if (isReady(directory, host)) return { command: commandOf(directory, program()) };
+  // Made aside and moved when it is whole: it may be interrupted, and several tests may want it at once.
+  const making = join(cache, `${name}-${process.pid}`);
+  try {
+    mkdirSync(making, { recursive: true });
+    writeFileSync(join(making, "package.json"), '{"private":true}\n');
+    const quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--ignore-scripts"];
+    await run("npm", ["install", "--prefix", making, ...quiet, "--save-exact", called]);
+    const found = await firstThatRuns(making, host);
+    if (found === undefined) {
+      return { unavailable: `${called} is not offered for this platform`, isForeign: true };
+    }
+    writeFileSync(join(making, mark), found);
+    if (!isReady(directory, host)) {
+      rmSync(directory, { recursive: true, force: true });
+      renameSync(making, directory);
+    }
+    return { command: commandOf(directory, program()) };
+  } catch (cause) {
+    return { unavailable: `${called} cannot be had here: ${lastLineOf(cause)}`, isForeign: false };
+  } finally {
+    rmSync(making, { recursive: true, force: true });
+  }
+}
+
+/** As root it is installed if it is missing. */
+export function hasTmux(): boolean {
+  const isThere = (): boolean => {
+    try {
+      execFileSync("tmux", ["-V"], { stdio: "ignore" });
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  if (isThere() || process.getuid?.() !== 0) return isThere();
+  try {
+    execFileSync("apt-get", ["update"], { stdio: "ignore" });
+    execFileSync("apt-get", ["install", "-y", "tmux"], { stdio: "ignore" });
+  } catch {
+    // No such package manager, or no network: the caller says what is missing.
+  }
+  return isThere();
+}
+
+/** There may be a second build for older processors; undefined if there is none at all. */
+async function firstThatRuns(directory: string, host: Pinned): Promise<string | undefined> {
+  const programs = globSync(`node_modules/${host.program}`, { cwd: directory }).toSorted();
+  let last: unknown;
+  for (const program of programs) {
+    const [executable = "", ...words] = commandOf(directory, program);
+    const env = { PATH: process.env["PATH"], HOME: directory };
+    try {
+      const about = await run(executable, [...words, "--version"], { env, timeout: firstStartMs });
+      if (about.stdout.includes(host.version)) return program;
+      last = new Error(`it says it is ${about.stdout.trim()}`);
+    } catch (cause) {
+      last = cause;
+    }
+  }
+  if (last !== undefined) throw last;
+  return undefined;
+}
+
+/** A script runs on the Node that runs us. */
+function commandOf(directory: string, program: string): readonly string[] {
+  const path = join(directory, program);
+  return program.endsWith(".js") ? [process.execPath, path] : [path];
+}
+
+function isReady(directory: string, host: Pinned): boolean {
+  const path = join(directory, mark);
+  if (!existsSync(path)) return false;
+  const about = join(directory, "node_modules", host.package, "package.json");
+  return existsSync(about) && readFileSync(about, "utf8").includes(`"version": "${host.version}"`);
+}
+
+function lastLineOf(cause: unknown): string {
+  return String(cause).trim().split("\n").at(-1) ?? "";
+}

@@ -1,0 +1,179 @@
+/**
+ * Where one host plays: a home of its own, a workspace, a model that says what the test wants, and the
+ * status files of that home. Nothing of the user's is read, nothing outside is reached.
+ */
+import assert from "node:assert/strict";
+import { execFile, execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { readDirectory, statusDirectory } from "../../src/doors/status-files/index.ts";
+import {
+  type DerivedState,
+  deriveState,
+  limits,
+  type StatusRecord,
+} from "../../src/wire/status-file/index.ts";
+import { type Scratch, scratch, until } from "../e2e/processes.ts";
+import { ModelServer } from "./model-server.ts";
+import { Terminal } from "./terminal.ts";
+import type { HostName } from "./versions.ts";
+
+const tipstaff = fileURLToPath(new URL("../../bin/tipstaff", import.meta.url));
+const run = promisify(execFile);
+
+/** How long after the host itself has shown a step its file may still say something else. */
+const lateMs = 1000;
+
+/** How much longer we look, to say by how much it was late. */
+const curiosityMs = 4000;
+
+const lookEveryMs = 10;
+
+export class Stage implements AsyncDisposable {
+  readonly home: string;
+  readonly workspace: string;
+  readonly model: ModelServer;
+  /** What every host gets. */
+  readonly env: Readonly<Record<string, string>>;
+  /** How late the file was, step by step. */
+  readonly delays: { readonly what: string; readonly ms: number }[] = [];
+  readonly #scratch: Scratch;
+  readonly #terminals: Terminal[] = [];
+
+  static async open(): Promise<Stage> {
+    return new Stage(scratch(), await ModelServer.start());
+  }
+
+  private constructor(directory: Scratch, model: ModelServer) {
+    this.#scratch = directory;
+    this.model = model;
+    this.home = join(directory.path, "home");
+    this.workspace = join(directory.path, "work");
+    const temporary = join(directory.path, "tmp");
+    for (const path of [this.home, this.workspace, temporary]) mkdirSync(path);
+    execFileSync("git", ["init", "--quiet", this.workspace]);
+    this.env = {
+      HOME: this.home,
+      PATH: process.env["PATH"] ?? "/usr/bin:/bin",
+      SHELL: "/bin/sh",
+      LANG: "C.UTF-8",
+      TERM: "xterm-256color",
+      TMPDIR: temporary,
+      // Whoever wants out in spite of its configuration ends at the model, which lets nobody through.
+      HTTP_PROXY: model.url,
+      HTTPS_PROXY: model.url,
+      NO_PROXY: "127.0.0.1,localhost",
+    };
+  }
+
+  /** A file of the host's configuration, below its home. */
+  write(path: string, content: string): void {
+    const whole = join(this.home, path);
+    mkdirSync(dirname(whole), { recursive: true });
+    writeFileSync(whole, content);
+  }
+
+  read(path: string): string {
+    return readFileSync(join(this.home, path), "utf8");
+  }
+
+  async install(host: HostName): Promise<void> {
+    await run(tipstaff, ["install", host, "--yes"], { env: this.env });
+  }
+
+  async uninstall(host: HostName): Promise<void> {
+    await run(tipstaff, ["uninstall", host, "--yes"], { env: this.env });
+  }
+
+  start(command: readonly string[], env: Readonly<Record<string, string>> = {}): Terminal {
+    const options = { command, directory: this.workspace, env: { ...this.env, ...env } };
+    const terminal = new Terminal(options);
+    this.#terminals.push(terminal);
+    return terminal;
+  }
+
+  records(): readonly StatusRecord[] {
+    const directory = statusDirectory({ env: {}, home: this.home });
+    const { files, warnings } = readDirectory(directory);
+    assert.deepEqual(warnings, []);
+    return files.map(({ record }) => record);
+  }
+
+  /** The one record of this home says so within a second of `sinceMs`, when the host itself showed the step. */
+  async says(seen: DerivedState, what: string, sinceMs: number): Promise<StatusRecord> {
+    return await this.#awaits(what, sinceMs, seen, (records) => {
+      const [record] = records;
+      return records.length === 1 && record && wordOf(record) === seen ? record : undefined;
+    });
+  }
+
+  /** Within a second, no record of this home is left. */
+  async isGone(what: string, sinceMs: number): Promise<void> {
+    await this.#awaits(what, sinceMs, "nothing", (records) => records.length === 0 || undefined);
+  }
+
+  async #awaits<Found>(
+    what: string,
+    sinceMs: number,
+    wanted: string,
+    find: (records: readonly StatusRecord[]) => Found | undefined,
+  ): Promise<Found> {
+    for (;;) {
+      const records = this.records();
+      const found = find(records);
+      const ms = Math.max(0, Math.round(performance.now() - sinceMs));
+      if (found !== undefined) {
+        this.delays.push({ what, ms });
+        assert(ms <= lateMs, `${what}: the file said ${wanted} only after ${ms} ms`);
+        return found;
+      }
+      if (ms > lateMs + curiosityMs) {
+        const words = records.map(wordOf).join(", ") || "nothing";
+        assert.fail(`${what}: the file never said ${wanted}, but ${words}`);
+      }
+      await sleep(lookEveryMs);
+    }
+  }
+
+  /** Says how late the file was, for whoever reads the tests' output. */
+  reports(t: TestContext): void {
+    const slowest = this.delays.toSorted((a, b) => b.ms - a.ms).slice(0, 5);
+    t.diagnostic(
+      `slowest of ${this.delays.length}: ${slowest.map(({ what, ms }) => `${what} ${ms} ms`).join(", ")}`,
+    );
+  }
+
+  /** Resolves when a tool of the host runs this command. */
+  async runs(command: string): Promise<void> {
+    await until(() => this.#processes().some((line) => line.includes(` ${command} `)), command);
+  }
+
+  /** Whoever was started from here and still runs, such as a daemon of the host's own. */
+  #processes(): readonly string[] {
+    // With its environment behind its words: our directory is in one or the other.
+    const options = { encoding: "utf8", maxBuffer: 2 ** 26 } as const;
+    const lines = execFileSync("ps", ["axeww", "-o", "pid=,args="], options).split("\n");
+    return lines.filter((line) => line.includes(this.#scratch.path));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const terminal of this.#terminals) terminal[Symbol.dispose]();
+    for (const line of this.#processes()) {
+      try {
+        process.kill(Number.parseInt(line, 10), "SIGKILL");
+      } catch {
+        // It went by itself.
+      }
+    }
+    await this.model[Symbol.asyncDispose]();
+    this.#scratch[Symbol.dispose]();
+  }
+}
+
+function wordOf(record: StatusRecord): DerivedState {
+  return deriveState(record, { nowMs: Date.now(), staleAfterMs: limits.staleAfterMs });
+}
