@@ -22,6 +22,8 @@ export type CallOptions = {
   readonly idempotencyKey?: string | undefined;
   /** How long to wait for a word. */
   readonly answerMs?: number | undefined;
+  /** Gives up, as if nobody had answered. */
+  readonly signal?: AbortSignal | undefined;
 };
 
 /** One operation of the API. Rejects with a `Failure`. */
@@ -29,7 +31,7 @@ export async function call<Name extends OperationName>(
   values: Values,
   name: Name,
   input: Input<Name>,
-  { idempotencyKey, answerMs = limits.answerMs }: CallOptions = {},
+  { idempotencyKey, answerMs = limits.answerMs, signal }: CallOptions = {},
 ): Promise<Answer<Name>> {
   const { method, path, body } = request(name, input);
   const isWriting = method !== "GET";
@@ -38,6 +40,7 @@ export async function call<Name extends OperationName>(
     method,
     path,
     timeout: answerMs,
+    ...(signal ? { signal } : {}),
     headers: {
       accept: "application/json",
       ...(sent === undefined

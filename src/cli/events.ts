@@ -207,8 +207,9 @@ class EntryPrinter {
 }
 
 /** The ids it is about. */
-function subjectsOf(entry: Entry): readonly (string | undefined)[] {
+export function subjectsOf(entry: Entry): readonly (string | undefined)[] {
   if ("agent" in entry) return [entry.agent.id];
+  if ("observed" in entry) return [entry.observed.id];
   if ("lease" in entry) return [entry.lease.taskId, entry.lease.holder];
   if ("policy" in entry) return [entry.policy.id];
   if ("task" in entry) return [entry.task.id, entry.task.claimant];

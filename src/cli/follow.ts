@@ -24,11 +24,13 @@ export type FollowOptions = {
   readonly topics: readonly string[];
   /** Whether to come back when the connection ends; else that is the end, or a failure before the first. */
   readonly isPatient: boolean;
+  /** Ends it, as a connection ends. */
+  readonly signal?: AbortSignal | undefined;
 };
 
 export async function* follow(
   values: Values,
-  { after, topics, isPatient }: FollowOptions,
+  { after, topics, isPatient, signal }: FollowOptions,
 ): AsyncGenerator<Followed> {
   let position = after;
   let planeId: string | undefined;
@@ -36,7 +38,11 @@ export async function* follow(
   for (let isFirst = true; ; ) {
     let isStartingOver = false;
     try {
-      for await (const { event, id, data } of messages(values, position, topics)) {
+      for await (const { event, id, data } of messages(values, {
+        after: position,
+        topics,
+        signal,
+      })) {
         pauseMs = limits.pauseMsMin;
         if (event === "hello") {
           const hello = JSON.parse(data) as { readonly planeId: string; readonly sequence: number };
@@ -83,7 +89,7 @@ export async function* follow(
       if (!isGone || !isPatient || isFirst) throw error;
       yield { kind: "lost", message: error.message };
     }
-    await sleep(pauseMs);
+    await sleep(pauseMs, undefined, signal ? { signal } : {});
     pauseMs = Math.min(limits.pauseMsMax, pauseMs * 2);
   }
 }
@@ -92,13 +98,13 @@ type Message = { readonly event: string; readonly id: string; readonly data: str
 
 async function* messages(
   values: Values,
-  after: number | undefined,
-  topics: readonly string[],
+  { after, topics, signal }: Omit<FollowOptions, "isPatient">,
 ): AsyncGenerator<Message> {
   const query = new URLSearchParams(topics.map((topic) => ["topic", topic]));
   if (after !== undefined) query.set("after", String(after));
   const path = query.size > 0 ? `${eventsPath}?${query}` : eventsPath;
-  const response = await send(values, { path, headers: { accept: "text/event-stream" } });
+  const headers = { accept: "text/event-stream" };
+  const response = await send(values, { path, headers, ...(signal ? { signal } : {}) });
   if (response.statusCode !== 200) {
     response.destroy();
     throw new Failure("unavailable", `the daemon answers ${response.statusCode} to a watch`, [

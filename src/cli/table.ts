@@ -232,6 +232,18 @@ export const commands: readonly CommandRow[] = [
     run: async (values) => (await import("./ps.ts")).ps(values),
   },
   {
+    name: "watch",
+    summary: "show every agent as it is now, full screen, those that wait for you first",
+    examples: ["tipstaff watch", "tipstaff watch --json"],
+    flags: [
+      ...looking,
+      { name: "json", help: "print one line of JSON for each change, all agents first" },
+      ...asking,
+    ],
+    exits: [],
+    run: async (values) => (await import("./watch.ts")).watch(values),
+  },
+  {
     name: "dashboard",
     summary: "print a link that opens the dashboard, for one browser",
     examples: ["tipstaff dashboard", "tipstaff dashboard --open"],

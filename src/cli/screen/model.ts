@@ -38,7 +38,7 @@ export type DaemonState =
   | { readonly kind: "lost"; readonly sinceMs: number };
 
 /** What the sources have, at one moment. */
-export type Surroundings = {
+export type Scene = {
   /** What most needs a person first. */
   readonly agents: readonly Sighting[];
   /** Of the agent that is selected, once it was asked for. */
@@ -58,7 +58,7 @@ export type View =
   | { readonly kind: "events"; readonly isOfAll: boolean; readonly scroll: number }
   | { readonly kind: "help"; readonly scroll: number };
 
-export type Model = Surroundings & {
+export type Model = Scene & {
   readonly nowMs: number;
   readonly view: View;
   readonly selectedId: string | undefined;

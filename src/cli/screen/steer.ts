@@ -6,7 +6,7 @@ import type { Sighting } from "../../wire/api/index.ts";
 import type { Tone } from "../terminal.ts";
 import type { Key } from "./keys.ts";
 import { limits } from "./limits.ts";
-import { type Model, rowsOf, type Surroundings, selectedOf, type View } from "./model.ts";
+import { type Model, rowsOf, type Scene, selectedOf, type View } from "./model.ts";
 import { pageOf } from "./pages.ts";
 import { listRowsIn, pageRowsIn, type Size } from "./regions.ts";
 import { sorts } from "./rows.ts";
@@ -39,7 +39,7 @@ function settleView(model: Model, size: Size): View {
 /** Time passes, and something may have been heard. */
 export function learn(
   model: Model,
-  news: Partial<Surroundings> & { readonly nowMs: number },
+  news: Partial<Scene> & { readonly nowMs: number },
   size: Size,
 ): Model {
   const notice = model.notice && model.notice.untilMs > news.nowMs ? model.notice : undefined;

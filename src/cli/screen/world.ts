@@ -2,7 +2,7 @@
 import type { Sighting } from "../../wire/api/index.ts";
 import type { Key, KeyName } from "./keys.ts";
 import { layout } from "./layout.ts";
-import { firstModel, type Model, type Surroundings } from "./model.ts";
+import { firstModel, type Model, type Scene } from "./model.ts";
 import type { Size } from "./regions.ts";
 import { learn, type Pressed, press } from "./steer.ts";
 
@@ -24,7 +24,7 @@ export function agentNamed(id: string, more: Partial<Sighting> = {}): Sighting {
 
 export function showing(
   agents: readonly Sighting[],
-  more: Partial<Surroundings> = {},
+  more: Partial<Scene> = {},
   size: Size = small,
 ): Model {
   return learn(firstModel(nowMs), { agents, daemon: { kind: "none" }, nowMs, ...more }, size);

@@ -1,0 +1,159 @@
+/**
+ * All that a live view shows, kept up to date: status files as they change, the registry of a daemon while
+ * one runs, and this machine's processes every few seconds.
+ */
+import { hostname } from "node:os";
+import { type Change, type StatusFile, watchDirectory } from "../doors/status-files/index.ts";
+import { type FoundProcess, findProcesses, Surroundings, sight } from "../sightings/index.ts";
+import type { Sighting } from "../wire/api/index.ts";
+import { Chronicle } from "./screen/chronicle.ts";
+import { limits } from "./screen/limits.ts";
+import type { About, Scene } from "./screen/model.ts";
+import type { Values } from "./table.ts";
+import { WatchedRegistry } from "./watch-registry.ts";
+
+export type FeedOptions = {
+  /** Where status files are. */
+  readonly directory: string;
+  readonly silentAfterMs: number | undefined;
+  /** `scene` may give another answer now. */
+  readonly onNews: () => void;
+  /** We were wrong. */
+  readonly onFault: (fault: unknown) => void;
+};
+
+export class Feed implements AsyncDisposable {
+  readonly #options: FeedOptions;
+  readonly #stopping = new AbortController();
+  readonly #running: readonly Promise<void>[];
+  readonly #registry: WatchedRegistry;
+  readonly #surroundings = new Surroundings({ env: process.env });
+  readonly #chronicle = new Chronicle();
+  readonly #files = new Map<string, StatusFile>();
+  #problems = 0;
+  #processes: readonly FoundProcess[] = [];
+  /** What was found on the disk beside an agent, when that was last looked at. */
+  #beside: ReadonlyMap<string, Beside> = new Map();
+  #hasFiles = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  static open(values: Values, options: FeedOptions): Feed {
+    return new Feed(values, options);
+  }
+
+  private constructor(values: Values, options: FeedOptions) {
+    this.#options = options;
+    const { signal } = this.#stopping;
+    const { onNews, onFault } = options;
+    this.#registry = new WatchedRegistry(values, { signal, onNews, onFault });
+    const jobs = [this.#watchFiles(signal), this.#registry.run()];
+    this.#running = jobs.map((job) => job.catch(onFault));
+  }
+
+  /** Whom to tell more about. */
+  focus(id: string | undefined): void {
+    this.#registry.focus(id);
+  }
+
+  /** Whether every source has been heard that answers at once. */
+  get isComplete(): boolean {
+    return this.#timer !== undefined && this.#registry.daemon.kind !== "asked";
+  }
+
+  scene(nowMs: number, focusId?: string): Scene {
+    const agents = this.#sight(nowMs).map((agent) => ({ ...agent, ...this.#beside.get(agent.id) }));
+    if (this.#hasFiles) this.#chronicle.observe(agents, nowMs);
+    const { daemon, happenings } = this.#registry;
+    return {
+      agents,
+      about: focusId === undefined ? undefined : this.#about(focusId, nowMs),
+      happenings: daemon.kind === "there" ? happenings : this.#chronicle.happenings,
+      daemon,
+      problems: this.#problems,
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    this.#stopping.abort();
+    await Promise.all(this.#running);
+  }
+
+  /** The log knows more than was seen here, unless it knows nothing of the agent. */
+  #about(id: string, nowMs: number): About {
+    const seen = this.#chronicle.about(id, nowMs);
+    const told = this.#registry.about(id, nowMs);
+    if (!told) return seen;
+    return told.stretches.length > 0 ? told : { ...told, stretches: seen.stretches };
+  }
+
+  #sight(nowMs: number): readonly Sighting[] {
+    const { silentAfterMs } = this.#options;
+    const found = {
+      files: [...this.#files.values()],
+      registered: this.#registry.registered(nowMs),
+      processes: this.#processes,
+    };
+    const silent = silentAfterMs === undefined ? {} : { silentAfterMs };
+    return sight(found, { nowMs, hostName: hostname(), ...silent });
+  }
+
+  async #watchFiles(signal: AbortSignal): Promise<void> {
+    for await (const change of watchDirectory(this.#options.directory, { signal })) {
+      this.#take(change);
+      this.#options.onNews();
+      // What is quick to read is shown first.
+      if (change.type === "snapshot") setImmediate(() => this.#beginLooking());
+    }
+  }
+
+  #take(change: Change): void {
+    switch (change.type) {
+      case "snapshot":
+        for (const { path, record } of change.files) this.#files.set(path, { path, record });
+        this.#problems = countProblems(change.warnings);
+        this.#hasFiles = true;
+        return;
+      case "upsert":
+      case "state":
+        this.#files.set(change.file.path, change.file);
+        return;
+      case "remove":
+        this.#files.delete(change.path);
+        return;
+      case "warnings":
+        this.#problems = countProblems(change.warnings);
+    }
+  }
+
+  #beginLooking(): void {
+    if (this.#stopping.signal.aborted) return;
+    this.#timer = setInterval(() => this.#look(), limits.lookMs);
+    this.#look();
+  }
+
+  /** What nobody tells of when it changes. Also heartbeats, which make no events. */
+  #look(): void {
+    this.#processes = findProcesses();
+    const found = { files: [...this.#files.values()], processes: this.#processes };
+    const looked = this.#surroundings.look(this.#sight(Date.now()), found);
+    this.#beside = new Map(looked.map((agent) => [agent.id, besideOf(agent)]));
+    this.#registry.askAgain();
+    this.#options.onNews();
+  }
+}
+
+type Beside = Pick<Sighting, "branch" | "tokens" | "costUsd">;
+
+function besideOf({ branch, tokens, costUsd }: Sighting): Beside {
+  return {
+    ...(branch === undefined ? {} : { branch }),
+    ...(tokens ? { tokens } : {}),
+    ...(costUsd === undefined ? {} : { costUsd }),
+  };
+}
+
+/** A record under another name is shown all the same. */
+function countProblems(warnings: readonly { readonly kind: string }[]): number {
+  return warnings.filter(({ kind }) => kind !== "id-mismatch").length;
+}

@@ -1,0 +1,182 @@
+/**
+ * `tipstaff watch`: every agent as it is now, full screen. Where nobody looks on, what changes, line by line,
+ * for people or for machines.
+ */
+import { statusDirectory } from "../doors/status-files/index.ts";
+import type { Sighting } from "../wire/api/index.ts";
+import { exits } from "./exits.ts";
+import { mistake } from "./failure.ts";
+import { FullScreen, hasFullScreen } from "./screen/full-screen.ts";
+import type { Key } from "./screen/keys.ts";
+import { layout } from "./screen/layout.ts";
+import { limits } from "./screen/limits.ts";
+import { firstModel, type Model } from "./screen/model.ts";
+import { doingOf, whereOf } from "./screen/rows.ts";
+import { learn, notify, press, type Wish } from "./screen/steer.ts";
+import { goToPane } from "./screen/tmux.ts";
+import { changesBetween, type SightingChange } from "./sighting-changes.ts";
+import type { Values } from "./table.ts";
+import { print, say, screen as terminal } from "./terminal.ts";
+import { jsonOf, printable } from "./text.ts";
+import { atTime } from "./times.ts";
+import { durationIn, textIn } from "./values.ts";
+import { Feed, type FeedOptions } from "./watch-feed.ts";
+
+export async function watch(values: Values): Promise<number> {
+  const where = {
+    directory: directoryFrom(values),
+    silentAfterMs: durationIn(values, "silent-after"),
+  };
+  if (values["json"] === true) return await stream(values, where, printJson);
+  if (!hasFullScreen()) {
+    say(
+      "tipstaff: this is no terminal to draw on: one line for each change; --json for programs\n",
+    );
+    return await stream(values, where, printLines);
+  }
+  return await new LiveView(values, where).run();
+}
+
+type Where = Pick<FeedOptions, "directory" | "silentAfterMs">;
+
+function directoryFrom(values: Values): string {
+  try {
+    const flag = textIn(values, "status-dir");
+    return statusDirectory({ env: process.env, ...(flag === undefined ? {} : { flag }) });
+  } catch (error) {
+    throw error instanceof Error ? mistake(error.message) : error;
+  }
+}
+
+/** The screen, from the first key to the last. */
+class LiveView {
+  readonly #values: Values;
+  readonly #where: Where;
+  readonly #ended: PromiseWithResolvers<number> = Promise.withResolvers<number>();
+  #model: Model = firstModel(Date.now());
+  #feed: Feed | undefined;
+  #screen: FullScreen | undefined;
+  #drawing: NodeJS.Timeout | undefined;
+
+  constructor(values: Values, where: Where) {
+    this.#values = values;
+    this.#where = where;
+  }
+
+  async run(): Promise<number> {
+    const onFault = (fault: unknown): void => this.#ended.reject(fault);
+    const onNews = (): void => this.#drawSoon();
+    await using feed = Feed.open(this.#values, { ...this.#where, onNews, onFault });
+    using screen = FullScreen.open({
+      hasColours: terminal().hasColours,
+      onKey: (key) => this.#press(key),
+      onStale: () => this.#draw(),
+      onGone: () => this.#ended.resolve(exits.ok),
+    });
+    this.#feed = feed;
+    this.#screen = screen;
+    const ticking = setInterval(onNews, limits.tickMs);
+    // Where there is much to read, an empty screen would look as if nothing was there.
+    const early = setTimeout(onNews, limits.patienceMs);
+    try {
+      return await this.#ended.promise;
+    } finally {
+      clearInterval(ticking);
+      clearTimeout(early);
+      clearTimeout(this.#drawing);
+      this.#screen = undefined;
+    }
+  }
+
+  #press(key: Key): void {
+    const { size } = this.#screen ?? {};
+    if (!size) return;
+    const { model, wish } = press(this.#model, key, size);
+    this.#model = model;
+    if (wish) this.#grant(wish);
+    this.#draw();
+  }
+
+  #grant(wish: Wish): void {
+    switch (wish.kind) {
+      case "quit":
+        return this.#ended.resolve(exits.ok);
+      case "suspend":
+        return this.#screen?.suspend();
+      case "redraw":
+        return this.#screen?.redraw();
+      case "go":
+        void this.#go(wish.agent);
+    }
+  }
+
+  async #go({ tmux }: Sighting): Promise<void> {
+    if (!tmux) return;
+    const { isThere, text } = await goToPane(tmux, process.env);
+    this.#model = notify(this.#model, text, isThere ? undefined : "warn");
+    this.#draw();
+  }
+
+  /** What comes together is drawn together. */
+  #drawSoon(): void {
+    this.#drawing ??= setTimeout(() => this.#draw(), limits.drawPauseMs);
+  }
+
+  #draw(): void {
+    clearTimeout(this.#drawing);
+    this.#drawing = undefined;
+    const [feed, screen] = [this.#feed, this.#screen];
+    if (!feed || !screen) return;
+    const nowMs = Date.now();
+    const { size } = screen;
+    const scene = feed.scene(nowMs, this.#model.selectedId);
+    this.#model = learn(this.#model, { ...scene, nowMs }, size);
+    feed.focus(this.#model.selectedId);
+    screen.show(layout(this.#model, size));
+  }
+}
+
+/** What to say first, and of each change. False once nobody reads. */
+type Printer = {
+  readonly all: (agents: readonly Sighting[], nowMs: number) => boolean;
+  readonly one: (change: SightingChange, nowMs: number) => boolean;
+};
+
+const printJson: Printer = {
+  all: (agents, nowMs) => print(`${jsonOf({ type: "snapshot", agents, nowMs })}\n`),
+  one: (change, nowMs) => print(`${jsonOf({ ...change, nowMs })}\n`),
+};
+
+const printLines: Printer = {
+  all: (agents, nowMs) => agents.every((agent) => printLines.one({ type: "upsert", agent }, nowMs)),
+  one: ({ type, agent }, nowMs) => {
+    const state = type === "remove" ? "gone" : agent.state;
+    const said = [agent.name, whereOf(agent), type === "remove" ? "" : doingOf(agent)];
+    const text = said.filter((part) => part !== "").map(printable);
+    return print(`${atTime(nowMs, nowMs)}  ${state.padEnd(8)}  ${text.join("  ")}\n`);
+  },
+};
+
+/** Everything once, when all sources were heard, then what changes, until nobody reads or it is interrupted. */
+async function stream(values: Values, where: Where, printer: Printer): Promise<number> {
+  const ended = Promise.withResolvers<number>();
+  let known: ReadonlyMap<string, Sighting> | undefined;
+  const show = (): void => {
+    if (!feed.isComplete) return;
+    const nowMs = Date.now();
+    const { agents } = feed.scene(nowMs);
+    const isRead = known
+      ? changesBetween(known, agents).every((change) => printer.one(change, nowMs))
+      : printer.all(agents, nowMs);
+    known = new Map(agents.map((agent) => [agent.id, agent]));
+    if (!isRead) ended.resolve(exits.ok);
+  };
+  const onNews = (): void => void setImmediate(show);
+  await using feed = Feed.open(values, { ...where, onNews, onFault: ended.reject });
+  const ticking = setInterval(show, limits.tickMs);
+  try {
+    return await ended.promise;
+  } finally {
+    clearInterval(ticking);
+  }
+}
