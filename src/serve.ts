@@ -56,6 +56,8 @@ export type ServeOptions = {
     readonly directory: string;
     /** Write one for every registered agent too. */
     readonly isMirroring: boolean;
+    /** Says where programs keep their own records. */
+    readonly env: Readonly<Record<string, string | undefined>>;
   };
   readonly warn: (message: string, cause?: unknown) => void;
   /** The log cannot be written, or we were wrong: the process must stop. */
@@ -140,7 +142,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
     plane,
     ...(statusDoor ? { door: statusDoor } : {}),
     findProcesses: status ? () => findProcesses() : () => [],
-    ...(status ? { surroundings: new Surroundings({ env: process.env }) } : {}),
+    ...(status ? { surroundings: new Surroundings({ env: status.env }) } : {}),
   });
   let isClosing = false;
   let httpPlaces: readonly Place[] = [];

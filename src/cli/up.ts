@@ -50,7 +50,8 @@ function statusFrom(values: Values): ServeOptions["status"] {
   if (flag === "") return undefined;
   try {
     const directory = statusDirectory({ env: process.env, ...(flag ? { flag } : {}) });
-    return { directory: resolve(directory), isMirroring: values["mirror-status"] === true };
+    const isMirroring = values["mirror-status"] === true;
+    return { directory: resolve(directory), isMirroring, env: process.env };
   } catch (error) {
     if (error instanceof StatusError) return mistake(error.message);
     throw error;

@@ -44,7 +44,7 @@ export class Surroundings {
     { files, processes }: Pick<Found, "files" | "processes">,
   ): readonly Sighting[] {
     const byPath = new Map(files.map((file) => [file.path, file]));
-    const byPid = new Map(processes.map((process) => [process.pid, process]));
+    const byPid = new Map(processes.map((found) => [found.pid, found]));
     const branches = new Map<string, string | undefined>();
     const budget: Budget = { bytes: limits.usageBytesPerLook };
     return sightings.map((sighting, index) => {
@@ -56,9 +56,9 @@ export class Surroundings {
         branches.set(workspace, branchOf(workspace));
       }
       const branch = workspace === undefined ? undefined : branches.get(workspace);
-      const process = pid === undefined ? undefined : byPid.get(pid);
+      const found = pid === undefined ? undefined : byPid.get(pid);
       const records = sighting.known.flatMap(({ path = "" }) => byPath.get(path) ?? []);
-      const usage = this.#usage(sighting, records, process, budget);
+      const usage = this.#usage(sighting, records, found, budget);
       return { ...sighting, ...(branch === undefined ? {} : { branch }), ...usage };
     });
   }
@@ -66,14 +66,14 @@ export class Surroundings {
   #usage(
     { workspace }: Sighting,
     records: readonly StatusFile[],
-    process: FoundProcess | undefined,
+    found: FoundProcess | undefined,
     budget: Budget,
   ): Usage | undefined {
     const named = records.find(({ record }) => sessionOf(record) !== undefined)?.record;
-    const program = named?.agent_name ?? process?.program;
-    const session = named ? sessionOf(named) : process?.told?.session;
+    const program = named?.agent_name ?? found?.program;
+    const session = named ? sessionOf(named) : found?.told?.session;
     if (session === undefined) return undefined;
-    const env = { ...this.#env, ...process?.env };
+    const env = { ...this.#env, ...found?.env };
     const home = env["HOME"] || this.#home;
     switch (program) {
       case "claude-code":
