@@ -2,6 +2,7 @@
  * Every agent that can be known from here: what the status directory and this machine's processes tell, and
  * all that a daemon knows, if one answers. Nobody has to run one.
  */
+import { existsSync } from "node:fs";
 import { homedir, hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -12,11 +13,12 @@ import {
   type Warning,
   watchDirectory,
 } from "../doors/status-files/index.ts";
-import { compareSightings, findProcesses, Surroundings, sight } from "../sightings/index.ts";
+import { compareSightings, Surroundings, sight, surveyProcesses } from "../sightings/index.ts";
+import { socketIn } from "../transport/index.ts";
 import type { Sighting } from "../wire/api/index.ts";
-import { call } from "./daemon.ts";
 import { Failure, mistake } from "./failure.ts";
 import { limits } from "./limits.ts";
+import { dataDirectoryFrom } from "./paths.ts";
 import type { Values } from "./table.ts";
 import { durationIn, textIn } from "./values.ts";
 
@@ -80,8 +82,8 @@ export class Lookout {
   async #look(all: readonly StatusFile[], warnings: readonly Warning[]): Promise<Look> {
     // What a daemon mirrors is its registry again.
     const files = all.filter(({ record }) => !isMirrored(record));
-    const processes = findProcesses();
-    const told = await this.#ask();
+    const { agents: processes, hasDaemon } = surveyProcesses();
+    const told = await this.#ask(hasDaemon);
     const nowMs = Date.now();
     const silent = this.#silentAfterMs === undefined ? {} : { silentAfterMs: this.#silentAfterMs };
     const found = { files, registered: [], processes };
@@ -90,8 +92,12 @@ export class Lookout {
     return { agents, warnings, nowMs };
   }
 
-  async #ask(): Promise<readonly Sighting[]> {
+  async #ask(hasDaemon: boolean): Promise<readonly Sighting[]> {
+    // To load what asks takes as long as all the rest, and most have nobody to ask.
+    const socket = socketIn(dataDirectoryFrom(this.#values));
+    if (!this.#isNamed && !hasDaemon && !existsSync(socket)) return [];
     if (Date.now() < this.#askAgainAtMs) return [];
+    const { call } = await import("./daemon.ts");
     const silent = this.#silentAfterMs === undefined ? {} : { silentAfterMs: this.#silentAfterMs };
     const asked = { limit: limits.pageMax, ...silent };
     try {

@@ -162,7 +162,7 @@ test("where there is no /proc, ps tells of the same processes", async () => {
   const script = join(directory.path, "claude");
   writeFileSync(script, stays);
   await using running = await Running.start([process.execPath, script]);
-  const seen = readPs().find(({ pid }) => pid === running.pid);
+  const seen = readPs().raws.find(({ pid }) => pid === running.pid);
   assert.equal(seen?.program, "claude-code");
   assert.equal(seen.parent, process.pid);
   assert.ok(Math.abs(seen.startedAtMs - Date.now()) < 30_000);
@@ -177,11 +177,11 @@ test("lines of ps that are none, or of others, are left out", () => {
     "",
   ].join("\n");
   assert.deepEqual(
-    parsePs(text, 501).map(({ pid }) => pid),
+    parsePs(text, 501).raws.map(({ pid }) => pid),
     [501],
   );
   assert.deepEqual(
-    parsePs(text, 0).map(({ pid }) => pid),
+    parsePs(text, 0).raws.map(({ pid }) => pid),
     [501, 502],
   );
 });

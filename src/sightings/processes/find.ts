@@ -13,7 +13,18 @@ export type FindOptions = {
 
 /** Those of this user, without what only starts them and what they run. */
 export function findProcesses(options: FindOptions = {}): readonly FoundProcess[] {
-  return foundAmong(process.platform === "linux" ? readProc() : readPs(), options);
+  return surveyProcesses(options).agents;
+}
+
+export type ProcessSurvey = {
+  readonly agents: readonly FoundProcess[];
+  /** Whether a daemon of ours runs on this machine, as far as that can be seen. */
+  readonly hasDaemon: boolean;
+};
+
+export function surveyProcesses(options: FindOptions = {}): ProcessSurvey {
+  const { raws, hasDaemon } = process.platform === "linux" ? readProc() : readPs();
+  return { agents: foundAmong(raws, options), hasDaemon };
 }
 
 export function foundAmong(

@@ -9,7 +9,7 @@ import {
   statSync,
 } from "node:fs";
 import { limits } from "../limits.ts";
-import { mentionsProgram, type Recognised, recognise } from "./programs.ts";
+import { isDaemon, mentionsProgram, type Recognised, recognise } from "./programs.ts";
 
 /** A process that is recognised, with what the kernel tells of it. */
 export type Raw = Recognised & {
@@ -26,13 +26,22 @@ export type Raw = Recognised & {
 /** Ticks of a second, as Linux tells them to programs, on all machines of today. */
 const ticksPerSecond = 100;
 
-export function readProc(root: string = "/proc"): readonly Raw[] {
+/** All at once, because to read the command lines is most of the work. */
+export type Survey = {
+  readonly raws: readonly Raw[];
+  /** Whether a daemon of ours is among them. */
+  readonly hasDaemon: boolean;
+};
+
+export function readProc(root: string = "/proc"): Survey {
   const buffer = Buffer.allocUnsafe(limits.environBytesMax);
   const own = process.getuid?.() ?? 0;
   const found: Raw[] = [];
   let bootAtMs: number | undefined;
+  let hasDaemon = false;
   for (const name of namesIn(root)) {
     const command = commandOf(`${root}/${name}/cmdline`);
+    hasDaemon ||= isDaemon(command);
     if (!mentionsProgram(command)) continue;
     const words = command.replace(/\0+$/, "").split("\0");
     const recognised = recognise(words, () => linkOf(`${root}/${name}/exe`));
@@ -40,7 +49,7 @@ export function readProc(root: string = "/proc"): readonly Raw[] {
     const stat = statOf(readStart(`${root}/${name}/stat`, buffer, limits.statBytesMax));
     if (!stat) continue;
     bootAtMs ??= readBoot(root);
-    if (bootAtMs === undefined) return [];
+    if (bootAtMs === undefined) break;
     const workspace = linkOf(`${root}/${name}/cwd`);
     found.push({
       ...recognised,
@@ -54,7 +63,7 @@ export function readProc(root: string = "/proc"): readonly Raw[] {
     });
     if (found.length === limits.processesMax) break;
   }
-  return found;
+  return { raws: found, hasDaemon };
 }
 
 function namesIn(root: string): readonly string[] {

@@ -117,6 +117,13 @@ export function mentionsProgram(command: string): boolean {
   return mentioned.test(command);
 }
 
+const daemon = /[/\\](?:dist\/tipstaff\.cjs|src\/cli\/main\.ts)[\0 ](?:up|agentkeeper)(?:$|[\0 ])/;
+
+/** Whether it is a daemon of ours. */
+export function isDaemon(command: string): boolean {
+  return daemon.test(command);
+}
+
 /** Undefined for everything else. `executable` is asked for only where the words do not decide. */
 export function recognise(
   words: readonly string[],
