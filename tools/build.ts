@@ -29,6 +29,14 @@ const leaveHeavyOut: Plugin = {
   },
 };
 
+/** Modules of Node that nobody calls are not loaded: some take megabytes. */
+const leaveUnusedOut: Plugin = {
+  name: "leave unused modules out",
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /^node:/ }, ({ path }) => ({ path, external: true, sideEffects: false }));
+  },
+};
+
 rmSync("dist", { recursive: true, force: true });
 // Commands that only ask are CommonJS, because there an import of `node:http` loads just that; an ES module
 // looks at every export, and one of them (WebSocket) loads half of Node: docs/decisions/0005.
@@ -70,6 +78,21 @@ await build({
   target: "es2022",
   logLevel: "warning",
 });
+// What hooks start when nobody writes: small, because it is there as long as an agent is. A host that installs
+// a plugin copies its folder, so each has one.
+await build({
+  ...forNode,
+  outdir: "dist/emitters",
+  entryPoints: { writer: "src/cli/writer.ts" },
+  format: "cjs",
+  outExtension: { ".js": ".cjs" },
+  plugins: [leaveUnusedOut],
+  footer: { js: "module.exports.writer(process.argv.slice(2));" },
+});
+cpSync("plugins/claude-code/hook", "dist/emitters/hook");
+for (const host of ["claude-code", "codex"]) {
+  cpSync("dist/emitters/writer.cjs", `plugins/${host}/writer.cjs`);
+}
 // Runs inside other people's agents: by itself, and nothing of the daemon with it.
 await build({ ...forNode, entryPoints: { status: "src/status.ts" }, format: "esm" });
 await writeDeclarations(["client/index.ts", "embedded.ts", "status.ts"], "dist/types");

@@ -15,7 +15,7 @@ type Room = {
 };
 
 const upToTransport = ["core", "log", "plane", "views", "wire", "transport", "sightings"];
-const upToTesting = [...upToTransport, "doors", "runtime", "client", "testing"];
+const upToTesting = [...upToTransport, "doors", "emitters", "runtime", "client", "testing"];
 
 /** A door is a room of its own where packages are concerned. What has no entry is no room. */
 export const rooms: Readonly<Record<string, Room>> = {
@@ -47,6 +47,8 @@ export const rooms: Readonly<Record<string, Room>> = {
     packages: ["node:*", "hono*", "@hono/node-server", "prom-client"],
   },
   "doors/status-files": { rooms: upToTransport, packages: ["node:*"] },
+  // What runs inside or beside other people's hosts.
+  emitters: { rooms: ["wire", "doors"], packages: ["node:*"] },
   runtime: { rooms: ["core", "plane", "wire", "transport"], packages: ["node:*"] },
   client: { rooms: ["wire", "transport"], packages: [] },
   testing: { rooms: upToTesting, packages: ["node:*", "@grpc/grpc-js"] },

@@ -154,8 +154,7 @@ const answered = new Set(["elicitation_complete", "elicitation_response"]);
 /** Said late or not at all, so it only adds to what the other events tell. */
 function hearNotification(session: Session, event: HostEvent, atMs: number): Session {
   const kind = textIn(event.members, "notification_type") ?? "";
-  const isOpen = session.turn?.state === "working" || session.asking.length > 0;
-  if (!isOpen) return session;
+  if (!isOpen(session)) return session;
   if (asksPerson.has(kind)) return ask(session, event, atMs, anybody("permission"));
   if (answered.has(kind)) return goOn(session, event, atMs);
   // The host stands at its prompt: the turn has ended, and nobody said so.
@@ -195,10 +194,15 @@ export function fail(session: Session, error: string, towards: Omit<Towards, "st
 /** The turn was broken off by a person: in the middle of work, or instead of an answer. */
 export function interrupt(session: Session, atMs: number): Session {
   const { turn } = session;
-  if (!turn || (turn.state !== "working" && session.asking.length === 0)) return session;
+  if (!turn || !isOpen(session)) return session;
   const isDenied = session.asking.some(({ what }) => what === "permission");
   const over = { ...idle(session), subagents: [] };
   return { ...over, turn: { ...turn, state: isDenied ? "rejected" : "canceled", sinceMs: atMs } };
+}
+
+/** Whether a turn is under way, be it that somebody is asked in the middle of it. */
+export function isOpen({ turn, asking }: Session): boolean {
+  return turn?.state === "working" || asking.length > 0;
 }
 
 /** AS-24: an ending is shown for a while. Answers the session itself while nothing is due. */

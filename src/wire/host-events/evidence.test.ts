@@ -78,10 +78,32 @@ const rows: readonly (readonly [string, Session, Evidence, string | undefined])[
 
 for (const [claim, before, evidence, state] of rows) {
   test(claim, () => {
-    const after = witness(before, evidence, 10_000);
+    // Soon after, so that it counts by its time alone.
+    const nowMs = before.heardAtMs + 1000;
+    const after = witness(before, evidence, nowMs);
     assert.equal(after.turn?.state, state);
     if (state === before.turn?.state) assert.equal(after, before, "nothing to write");
-    else assert.equal(after.updatedAtMs, 10_000);
+    else assert.equal(after.updatedAtMs, nowMs);
+  });
+}
+
+const lasting: readonly (readonly [string, Session, Evidence, string | undefined])[] = [
+  ["a prompt that never became a turn", working, is("idle", 1500), "canceled"],
+  [
+    "a question of somebody whose events are not the session's",
+    working,
+    is("waiting", 1500),
+    "input-required",
+  ],
+  ["a permission for which nobody was asked", asked, is("busy", 3500), "working"],
+  ["a host that is busy after the end of a turn", idle, is("busy", 2500), undefined],
+  ["a host that is busy after its last words", asks, is("busy", 2500), "input-required"],
+];
+
+for (const [claim, before, evidence, state] of lasting) {
+  test(`what a host goes on saying: ${claim}`, () => {
+    assert.equal(witness(before, evidence, before.heardAtMs + 1500), before);
+    assert.equal(witness(before, evidence, before.heardAtMs + 1501).turn?.state, state);
   });
 }
 

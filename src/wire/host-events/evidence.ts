@@ -3,7 +3,7 @@
  * that a turn was interrupted; but it keeps a small file about each of its processes, and every host
  * writes a transcript.
  */
-import { anybody, fail, idle, interrupt, turnTo } from "./apply.ts";
+import { anybody, fail, idle, interrupt, isOpen, turnTo } from "./apply.ts";
 import type { HostName } from "./hosts.ts";
 import { limits } from "./limits.ts";
 import type { Session } from "./session.ts";
@@ -18,25 +18,27 @@ export type Evidence =
 
 /** The session, as the evidence shows it; itself if it shows nothing new. */
 export function witness(session: Session, evidence: Evidence, nowMs: number): Session {
+  if (!session.hasStarted) return session;
   const atMs = evidence.kind === "is" ? evidence.sinceMs : evidence.atMs;
-  // An event that came later knows better.
-  if (!session.hasStarted || atMs <= session.heardAtMs) return session;
-  const seen = see(session, evidence, atMs);
+  // An event that came later knows better; unless the host goes on saying so, because the turn that a hook
+  // told of never began, or nobody was asked after all.
+  const isLasting = evidence.kind === "is" && nowMs - session.heardAtMs > limits.lastingMs;
+  if (atMs <= session.heardAtMs && !(isLasting && isOpen(session))) return session;
+  const seen = see(session, evidence, Math.max(atMs, session.heardAtMs));
   return seen === session ? session : { ...seen, updatedAtMs: nowMs };
 }
 
 function see(session: Session, evidence: Evidence, atMs: number): Session {
   if (evidence.kind === "interrupted") return interrupt(session, atMs);
-  const isOpen = session.turn?.state === "working" || session.asking.length > 0;
   if (evidence.kind === "over") {
-    if (!isOpen) return session;
+    if (!isOpen(session)) return session;
     return evidence.error === undefined ? idle(session) : fail(session, evidence.error, { atMs });
   }
   switch (evidence.status) {
     case "idle":
       return interrupt(session, atMs);
     case "waiting": {
-      if (!isOpen || session.asking.length > 0) return session;
+      if (!isOpen(session) || session.asking.length > 0) return session;
       const asked = { ...session, asking: [anybody("permission")] };
       return turnTo(asked, { state: "input-required", atMs });
     }

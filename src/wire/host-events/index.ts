@@ -1,4 +1,4 @@
-export { apply, type Circumstances, settle } from "./apply.ts";
+export { apply, type Circumstances, isOpen, settle } from "./apply.ts";
 export { type HostEvent, readEvent, textIn } from "./event.ts";
 export {
   type Evidence,

@@ -12,4 +12,6 @@ export const limits = {
   subagentsMax: 1_024,
   /** `failed`, `canceled` and `rejected` must not outlive the turn: long enough to be seen, then idle. */
   endingMs: 20_000,
+  /** What a host still says of itself so long after the last event is not merely late. */
+  lastingMs: 1_500,
 } as const;

@@ -1,0 +1,85 @@
+/** Small files, read with bounds and written so that nobody sees half of one. */
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+
+/** A pipe without a writer must not hold us up. */
+const flags = constants.O_RDONLY | constants.O_NONBLOCK;
+
+export type Part = { readonly bytes: Buffer; readonly size: number };
+
+/** Up to so many bytes from there; undefined if it is no file or cannot be read. */
+export function readPart(path: string, from: number, bytesMax: number): Part | undefined {
+  let file: number | undefined;
+  try {
+    file = openSync(path, flags);
+    const stats = fstatSync(file);
+    if (!stats.isFile()) return undefined;
+    return { bytes: readFrom(file, from, bytesMax), size: stats.size };
+  } catch {
+    return undefined;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+/** The whole file, also one of the system's that claims to be empty; undefined if it is longer. */
+export function readWhole(path: string, bytesMax: number): Buffer | undefined {
+  const { bytes } = readPart(path, 0, bytesMax + 1) ?? {};
+  return bytes === undefined || bytes.length > bytesMax ? undefined : bytes;
+}
+
+function readFrom(file: number, from: number, bytesMax: number): Buffer {
+  const chunks: Buffer[] = [];
+  for (let length = 0; length < bytesMax; ) {
+    const chunk = Buffer.allocUnsafe(Math.min(bytesMax - length, 1_048_576));
+    const read = readSync(file, chunk, 0, chunk.length, from + length);
+    if (read === 0) break;
+    chunks.push(chunk.subarray(0, read));
+    length += read;
+  }
+  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+}
+
+/** Not on the disk when it returns: what is lost with the machine is not missed. */
+export function replaceFile(path: string, text: string): void {
+  const temporary = `${path}.tmp`;
+  writeFileSync(temporary, text, { mode: 0o600 });
+  renameSync(temporary, path);
+}
+
+export function removeFile(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // Gone already, or not ours to take.
+  }
+}
+
+export function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+/** From the system itself: the module that Node has for this takes four megabytes. */
+export function randomHex(count: number): string {
+  const bytes = Buffer.alloc(count);
+  const file = openSync("/dev/urandom", "r");
+  try {
+    readSync(file, bytes);
+  } finally {
+    closeSync(file);
+  }
+  return bytes.toString("hex");
+}

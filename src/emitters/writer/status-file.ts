@@ -1,0 +1,75 @@
+/**
+ * The file of one session. Writing waits for the disk, the writer does not: at most one write is under way,
+ * and what comes meanwhile replaces what waits. Whatever the disk says, nobody is disturbed (AS-27); the next
+ * heartbeat tries again.
+ */
+import {
+  readDirectory,
+  removeStatusFile,
+  writeStatusFileInBackground,
+} from "../../doors/status-files/index.ts";
+import type { Session } from "../../wire/host-events/index.ts";
+import { metaKeys } from "../../wire/host-events/index.ts";
+import { deriveState, limits, type StatusRecord } from "../../wire/status-file/index.ts";
+
+export class SessionFile {
+  readonly #directory: string;
+  readonly #agentId: string;
+  #next: StatusRecord | undefined;
+  #writing: Promise<void> | undefined;
+  #isGone = false;
+
+  constructor(directory: string, agentId: string) {
+    this.#directory = directory;
+    this.#agentId = agentId;
+  }
+
+  publish(record: StatusRecord): void {
+    if (this.#isGone) return;
+    this.#next = record;
+    this.#writing ??= this.#write();
+  }
+
+  /** Nothing is published after this. */
+  async remove(): Promise<void> {
+    this.#isGone = true;
+    this.#next = undefined;
+    await this.#writing;
+    try {
+      removeStatusFile(this.#directory, this.#agentId);
+    } catch {
+      // A directory that became read-only keeps it; it goes stale.
+    }
+  }
+
+  /** What was published is written, or cannot be. */
+  async flush(): Promise<void> {
+    await this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    while (this.#next) {
+      const record = this.#next;
+      this.#next = undefined;
+      try {
+        await writeStatusFileInBackground(this.#directory, record);
+      } catch {
+        // Full, read-only or gone.
+      }
+    }
+    this.#writing = undefined;
+  }
+}
+
+/** AS-94: whether another emitter writes a file for this session, and is alive. */
+export function hasOtherEmitter(directory: string, session: Session, nowMs: number): boolean {
+  const key = metaKeys[session.host];
+  return readDirectory(directory).files.some(({ record }) => {
+    const { [key]: own } = record.x_meta ?? {};
+    const isSession = Object.entries(own ?? {}).some(
+      ([name, value]) => name === "session_id" && value === session.sessionId,
+    );
+    if (!isSession || record.agent_id === session.agentId) return false;
+    return deriveState(record, { nowMs, staleAfterMs: limits.staleAfterMs }) !== "stale";
+  });
+}

@@ -1,0 +1,226 @@
+/**
+ * The writer: one per user, whoever holds the lock. It is woken by the queue, by a clock that ticks only
+ * while there are sessions, and by nothing else.
+ */
+import { type FSWatcher, statSync, watch } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { limits as statusLimits } from "../../wire/status-file/index.ts";
+import { removeFile } from "./files.ts";
+import { Keeper } from "./keeper.ts";
+import { limits } from "./limits.ts";
+import { Lock } from "./lock.ts";
+import { makePlaces, type Places, placesIn } from "./places.ts";
+import { drain, isEmpty, sweep } from "./queue.ts";
+import { sweepGoals } from "./store.ts";
+
+export type WriterOptions = {
+  /** The emitters' own directory: `emittersDirectory` says which the hooks use. */
+  readonly stateDirectory: string;
+  /** Where files go unless the environment of a host says otherwise. */
+  readonly statusDirectory: string;
+  readonly signal?: AbortSignal;
+};
+
+/**
+ * The shared writer: writes until the last session is over, or until the signal. Returns at once if somebody
+ * else writes.
+ */
+export async function runWriter(options: WriterOptions): Promise<void> {
+  const places = placesIn(options.stateDirectory);
+  makePlaces(places);
+  const lock = new Lock(places.lock, "shared");
+  const { signal = new AbortController().signal } = options;
+  // Who finds something in the queue after it has given the lock back, takes it once more.
+  while (!signal.aborted && lock.tryTake()) {
+    removeFile(places.starting);
+    await using work = new Work(options, places, lock);
+    await work.untilIdle(signal);
+    lock.release();
+    if (isEmpty(places.queue)) return;
+  }
+}
+
+/**
+ * The daemon as the writer. Asks a shared writer to make way, waits for another daemon. Until the signal or
+ * disposal; sessions that are under way stay, for whoever writes next.
+ */
+export function openWriter(options: WriterOptions): AsyncDisposable {
+  const stopped = new AbortController();
+  const signal = AbortSignal.any([stopped.signal, ...(options.signal ? [options.signal] : [])]);
+  const done = writeAsDaemon(options, signal).catch(() => {
+    // Emitters disturb nobody: without a directory to write to there is nothing to see, and that is all.
+  });
+  return {
+    [Symbol.asyncDispose]: async () => {
+      stopped.abort();
+      await done;
+    },
+  };
+}
+
+async function writeAsDaemon(options: WriterOptions, signal: AbortSignal): Promise<void> {
+  const places = placesIn(options.stateDirectory);
+  makePlaces(places);
+  const lock = new Lock(places.lock, "daemon");
+  while (!signal.aborted) {
+    if (lock.tryTake() || (await takeOver(lock, signal))) {
+      await using work = new Work(options, places, lock);
+      await work.untilStopped(signal);
+      lock.release();
+    } else {
+      await pause(limits.waitMs, signal);
+    }
+  }
+}
+
+/** A shared writer lays down its sessions when it is asked to end, and gives the lock back. */
+async function takeOver(lock: Lock, signal: AbortSignal): Promise<boolean> {
+  const holder = lock.holder();
+  if (holder?.kind !== "shared") return lock.tryTake();
+  try {
+    process.kill(holder.pid, "SIGTERM");
+  } catch {
+    // It ended by itself.
+  }
+  const untilMs = performance.now() + limits.handOverMsMax;
+  while (!signal.aborted && performance.now() < untilMs) {
+    await pause(limits.handOverMs, signal);
+    if (lock.tryTake()) return true;
+  }
+  return false;
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal, ref: false }).catch(() => {});
+}
+
+/** What is under way while the lock is ours. */
+class Work implements AsyncDisposable {
+  readonly #places: Places;
+  readonly #lock: Lock;
+  readonly #keeper: Keeper;
+  readonly #heart: NodeJS.Timeout;
+  #eyes: NodeJS.Timeout | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #watcher: FSWatcher | undefined;
+  #watched: number | undefined;
+  #isAwake = false;
+  readonly #ended = Promise.withResolvers<void>();
+  readonly #gone = Promise.withResolvers<void>();
+
+  constructor({ statusDirectory }: WriterOptions, places: Places, lock: Lock) {
+    this.#places = places;
+    this.#lock = lock;
+    this.#keeper = new Keeper({ places, statusDirectory });
+    this.#heart = setInterval(() => this.#beat(), statusLimits.heartbeatMs);
+    // Before the queue is looked at: what comes after is told of.
+    this.#watch();
+    this.#keeper.adopt(Date.now());
+    this.#drain();
+  }
+
+  /** Until there has been no session for a while, the signal, or the loss of the lock. */
+  async untilIdle(signal: AbortSignal): Promise<void> {
+    await Promise.race([this.#ended.promise, this.#gone.promise, aborted(signal)]);
+  }
+
+  async untilStopped(signal: AbortSignal): Promise<void> {
+    await Promise.race([this.#gone.promise, aborted(signal)]);
+  }
+
+  /** What is under way stays where the next writer finds it. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#watcher?.close();
+    clearInterval(this.#heart);
+    clearInterval(this.#eyes);
+    clearTimeout(this.#idle);
+    await this.#keeper.flush();
+  }
+
+  #watch(): void {
+    const { queue } = this.#places;
+    try {
+      makePlaces(this.#places);
+      const { ino } = statSync(queue);
+      if (ino === this.#watched) return;
+      this.#watcher?.close();
+      this.#watcher = watch(queue, () => this.#wake());
+      this.#watcher.on("error", () => {
+        this.#watched = undefined;
+      });
+      this.#watched = ino;
+    } catch {
+      // No directory, or too many watches: the heartbeat looks into the queue, and tries again.
+      this.#watched = undefined;
+    }
+  }
+
+  /** One look for all that happens in one turn of the loop. */
+  #wake(): void {
+    if (this.#isAwake) return;
+    this.#isAwake = true;
+    setImmediate(() => {
+      this.#isAwake = false;
+      this.#drain();
+    });
+  }
+
+  #drain(): void {
+    try {
+      drain(this.#places.queue, (queued) => this.#keeper.hear(queued, Date.now()));
+    } catch {
+      // The event that could not be taken in is gone; the others are still there.
+      this.#wake();
+    }
+    this.#rest();
+  }
+
+  #look(): void {
+    this.#drain();
+    try {
+      this.#keeper.look(Date.now());
+    } catch {
+      // AS-27: whoever runs us is not to hear of it.
+    }
+    this.#rest();
+  }
+
+  #beat(): void {
+    if (!this.#lock.isOurs()) {
+      this.#gone.resolve();
+      return;
+    }
+    this.#lock.renew();
+    this.#watch();
+    this.#drain();
+    try {
+      const nowMs = Date.now();
+      this.#keeper.beat(nowMs);
+      sweep(this.#places.queue, nowMs);
+      sweepGoals(this.#places, nowMs);
+    } catch {
+      // As above.
+    }
+  }
+
+  /** The clock ticks only while somebody has to be looked at. */
+  #rest(): void {
+    const { isEmpty } = this.#keeper;
+    if (isEmpty) {
+      clearInterval(this.#eyes);
+      this.#eyes = undefined;
+      this.#idle ??= setTimeout(() => this.#ended.resolve(), limits.lingerMs);
+    } else {
+      clearTimeout(this.#idle);
+      this.#idle = undefined;
+      this.#eyes ??= setInterval(() => this.#look(), limits.lookMs);
+    }
+  }
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
