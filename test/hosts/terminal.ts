@@ -52,6 +52,20 @@ export class Terminal implements Disposable {
     return this.#tmux("capture-pane", "-p").replaceAll("\u00a0", " ");
   }
 
+  /** The same, with the sequences that colour it. */
+  colouredScreen(): string {
+    return this.#tmux("capture-pane", "-p", "-e");
+  }
+
+  resize(columns: number, rows: number): void {
+    this.#tmux("resize-window", "-x", String(columns), "-y", String(rows));
+  }
+
+  /** What tmux knows about it, such as `#{alternate_on}`. */
+  ask(format: string): string {
+    return this.#tmux("display-message", "-p", format).trim();
+  }
+
   /** Resolves when a person could read it; with the time, which is monotonic. */
   async shows(what: RegExp | string, patience: number = patienceMs): Promise<number> {
     return await this.#until(what, { isShown: true }, patience);
@@ -63,7 +77,7 @@ export class Terminal implements Disposable {
   }
 
   get hasEnded(): boolean {
-    return this.#tmux("display-message", "-p", "#{pane_dead}").trim() === "1";
+    return this.ask("#{pane_dead}") === "1";
   }
 
   async #until(

@@ -22,13 +22,12 @@ export function paneOf(
   const leftCells = isBeside ? Math.floor(cells * 0.58) : cells;
   const facts = factsOf(agent, about, { nowMs: model.nowMs, cells: leftCells - nameCells });
   const lines = facts.slice(0, rows).map((fact) => factLine(fact));
-  const past = about.happenings.toReversed().map((happening) => pastLine(happening, model.nowMs));
+  const past = pastLines(model, about.happenings.toReversed());
   if (!isBeside) return [...lines, ...past.slice(0, Math.max(0, rows - lines.length))];
-  const right = past.length > 0 ? past : [[span("nothing has happened yet", "dim")]];
   return Array.from({ length: rows }, (_, index) => [
     ...padLine(lines[index] ?? [], leftCells),
     span("  "),
-    ...fitLine(right[index] ?? [], cells - leftCells - 2),
+    ...fitLine(past[index] ?? [], cells - leftCells - 2),
   ]);
 }
 
@@ -41,12 +40,11 @@ export function inspectionOf(
   const about = aboutOf(model, agent);
   const { nowMs } = model;
   const facts = factsOf(agent, about, { nowMs, cells: cells - nameCells });
-  const long = [...facts, ...moreFactsOf(agent, about, nowMs)];
-  const past = about.happenings.toReversed().map((happening) => pastLine(happening, nowMs));
+  const long = [...facts, ...moreFactsOf(model, agent)];
   return [
     ...long.flatMap((fact) => wrapFact(fact, cells)),
     [],
-    ...(past.length > 0 ? past : [[span("nothing has happened yet", "dim")]]),
+    ...pastLines(model, about.happenings.toReversed()),
   ];
 }
 
@@ -107,7 +105,7 @@ function factsOf(
 }
 
 /** What one asks for seldom. */
-function moreFactsOf(agent: Sighting, about: About, nowMs: number): readonly Fact[] {
+function moreFactsOf({ nowMs, daemon }: Model, agent: Sighting): readonly Fact[] {
   const { id, pid, startedAtMs, host, workspace, branch, tmux, known } = agent;
   const started = startedAtMs === undefined ? "" : `, started ${ago(startedAtMs, nowMs)}`;
   const paths = known.flatMap(({ path }) => (path === undefined ? [] : [path]));
@@ -119,7 +117,7 @@ function moreFactsOf(agent: Sighting, about: About, nowMs: number): readonly Fac
     ...fact("tmux pane", tmux && `${tmux.pane} of ${tmux.socket}`),
     ...paths.flatMap((path) => fact("file", printPath(path))),
     ...fact("id", id),
-    ...(about.stretches.length > 0 ? fact("today", `tipstaff history ${id}`) : []),
+    ...(daemon.kind === "there" ? fact("its day", `tipstaff history ${id}`) : []),
   ];
 }
 
@@ -152,6 +150,20 @@ function wrapFact(fact: Fact, cells: number): readonly Line[] {
   );
 }
 
-export function pastLine({ atMs, text, tone }: Happening, nowMs: number): Line {
-  return [span(` ${atTime(atMs, nowMs)}  `, "dim"), span(text, tone)];
+/** In the order given, one line each; if there is nothing, why. */
+export function pastLines(
+  { daemon, nowMs }: Model,
+  happenings: readonly Happening[],
+): readonly Line[] {
+  if (happenings.length > 0) {
+    return happenings.map(({ atMs, text, tone }) => [
+      span(` ${atTime(atMs, nowMs)}  `, "dim"),
+      span(text, tone),
+    ]);
+  }
+  const why =
+    daemon.kind === "there"
+      ? " the log has nothing about it"
+      : " nothing has happened since this view is open; tipstaff up remembers";
+  return [[span(why, "dim")]];
 }

@@ -76,7 +76,7 @@ test("the detail tells goal, last hour, spending, and how each fact is known and
   assert.match(text, /^── claude-code · waiting for 4 min · \/src\/billing · main ─+$/m);
   assert.match(text, /^ asks +delete 3 migration files\?$/m);
   assert.match(text, /^ goal +tidy up the migrations$/m);
-  assert.match(text, /^ last hour {4} {40}█{16}!{4}▏$/m);
+  assert.match(text, /^ last hour {4}┈{40}█{16}!{4}▏$/m);
   assert.match(text, /^ known from +hook +input-required for 4 min · heard 2 s ago$/m);
   assert.match(text, /^ {14}process +running · heard 1 s ago$/m);
   assert.match(text, /^ spent +120,412 tokens in, 8,201 out · \$1\.24$/m);

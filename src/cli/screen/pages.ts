@@ -1,5 +1,5 @@
 /** Views that have the screen to themselves: one agent, what happened, the keys. */
-import { inspectionOf, pastLine, titleOf } from "./detail.ts";
+import { inspectionOf, pastLines, titleOf } from "./detail.ts";
 import { type Model, selectedOf } from "./model.ts";
 import { cellsIn, pageRowsIn, type Size } from "./regions.ts";
 import { markOf, toneOf } from "./rows.ts";
@@ -45,7 +45,6 @@ function eventsOf(model: Model, isOfAll: boolean): Pick<Page, "title" | "lines">
     model.daemon.kind === "there"
       ? "from the log of the daemon"
       : "as seen since this view is open";
-  const lines = happenings.map((happening) => pastLine(happening, model.nowMs));
   return {
     title: joinSpans(
       [
@@ -54,7 +53,7 @@ function eventsOf(model: Model, isOfAll: boolean): Pick<Page, "title" | "lines">
       ],
       " · ",
     ),
-    lines: lines.length > 0 ? lines : [[span(" nothing has happened yet", "dim")]],
+    lines: pastLines(model, happenings),
   };
 }
 

@@ -15,6 +15,9 @@ const looks: readonly (readonly [Stretch["state"], string, Span["look"]])[] = [
   ["gone", " ", undefined],
 ];
 
+/** Of this time nothing is known. */
+const unknown = "┈";
+
 export function stripOf(
   stretches: readonly Stretch[],
   { endMs, ms, cells }: { readonly endMs: number; readonly ms: number; readonly cells: number },
@@ -27,7 +30,7 @@ export function stripOf(
     const states = new Set(stretches.filter(isIn).map(({ state }) => state));
     return looks.find(([state]) => states.has(state));
   });
-  return joinAlike(shown.map((look) => span(look?.[1] ?? " ", look?.[2])));
+  return joinAlike(shown.map((look) => (look ? span(look[1], look[2]) : span(unknown, "dim"))));
 }
 
 /** Neighbours that look alike are one piece: fewer bytes, and nothing to see in between. */

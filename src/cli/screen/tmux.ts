@@ -5,7 +5,6 @@
  */
 import { execFile } from "node:child_process";
 import { lstatSync } from "node:fs";
-import { promisify } from "node:util";
 import { limits } from "./limits.ts";
 
 export type Pane = { readonly socket: string; readonly pane: string };
@@ -22,28 +21,38 @@ export async function goToPane(
   if (problem !== undefined) return { isThere: false, text: problem };
   const [ownSocket] = env["TMUX"]?.split(",") ?? [];
   const isInside = ownSocket !== undefined && isSameFile(ownSocket, socket);
-  const select = ["select-window", "-t", pane, ";", "select-pane", "-t", pane];
-  // Only a client of the same server can be shown another of its panes.
-  const show = isInside ? [";", "switch-client", "-t", pane] : [];
-  const ask = [";", "display-message", "-p", "-t", pane, "#{session_attached} #{session_name}"];
-  try {
-    const { stdout } = await run("tmux", ["-S", socket, ...select, ...show, ...ask], {
-      timeout: limits.tmuxMs,
-      env: { ...env },
-    });
-    const [, attached = "0", session = ""] = /^(\d+) (.*)$/m.exec(stdout) ?? [];
-    if (isInside) return { isThere: true, text: `this is pane ${pane} of session ${session}` };
-    const text =
-      attached === "0"
-        ? `pane ${pane} is selected; nobody looks on: tmux -S ${socket} attach -t ${session}`
-        : `pane ${pane} is selected, in the terminal that is attached to session ${session}`;
-    return { isThere: true, text };
-  } catch (error) {
-    return { isThere: false, text: whyNot(error, pane) };
-  }
+  const { stdout, problem: refused } = await run(socket, [
+    ["select-window", "-t", pane],
+    ["select-pane", "-t", pane],
+    ["display-message", "-p", "-t", pane, "#{session_attached} #{session_name}"],
+    // Only a client of the same server can be shown another of its sessions.
+    ...(isInside ? [["switch-client", "-t", pane]] : []),
+  ]);
+  const [, attached = "0", session] = /^(\d+) (.*)$/m.exec(stdout) ?? [];
+  if (session === undefined) return { isThere: false, text: refused ?? "tmux does not answer" };
+  if (isInside) return { isThere: true, text: `pane ${pane} of session ${session} is selected` };
+  const text =
+    attached === "0"
+      ? `pane ${pane} is selected; nobody looks on: tmux -S ${socket} attach -t ${session}`
+      : `pane ${pane} is selected, in the terminal that is attached to session ${session}`;
+  return { isThere: true, text };
 }
 
-const run = promisify(execFile);
+type Ran = { readonly stdout: string; readonly problem?: string };
+
+/** One after the other, until one cannot be done. */
+function run(socket: string, commands: readonly (readonly string[])[]): Promise<Ran> {
+  const words = commands.flatMap((command) => [";", ...command]).slice(1);
+  return new Promise((resolve) => {
+    execFile(
+      "tmux",
+      ["-S", socket, ...words],
+      { timeout: limits.tmuxMs },
+      (error, stdout, stderr) =>
+        resolve(error ? { stdout, problem: whyNot(error, stderr) } : { stdout }),
+    );
+  });
+}
 
 function problemWith(socket: string): string | undefined {
   if (!socket.startsWith("/")) return `${socket} is no tmux server`;
@@ -65,10 +74,9 @@ function isSameFile(one: string, other: string): boolean {
   }
 }
 
-function whyNot(error: unknown, pane: string): string {
-  const { code, stderr } = error as { readonly code?: unknown; readonly stderr?: unknown };
-  if (code === "ENOENT") return "tmux is not installed here";
-  const [line = ""] = typeof stderr === "string" ? stderr.split("\n") : [];
-  if (/can't find pane/.test(line)) return `pane ${pane} is gone`;
+function whyNot(error: Error, stderr: string): string {
+  if ("code" in error && error.code === "ENOENT") return "tmux is not installed here";
+  const [line = ""] = stderr.split("\n");
+  if (line.includes("can't find pane")) return "its pane is gone";
   return line === "" ? "tmux does not answer" : `tmux says: ${line}`;
 }
