@@ -18,6 +18,7 @@ import {
   openStatusDoor,
   type StatusDoor,
 } from "./doors/status-files/index.ts";
+import { openWriter } from "./emitters/index.ts";
 import { type Log, MemoryLog, SqliteLog } from "./log/index.ts";
 import { type Keep, keepTime, Plane, SteadyClock } from "./plane/index.ts";
 import { findProcesses, Surroundings } from "./sightings/index.ts";
@@ -56,6 +57,8 @@ export type ServeOptions = {
     readonly directory: string;
     /** Write one for every registered agent too. */
     readonly isMirroring: boolean;
+    /** Where the hooks of hosts leave what they have to say, for the daemon to write. Absent: it does not. */
+    readonly emitters?: string;
     /** Says where programs keep their own records. */
     readonly env: Readonly<Record<string, string | undefined>>;
   };
@@ -132,6 +135,10 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
   );
   const { status } = options;
   const hostName = hostname();
+  if (status?.emitters !== undefined) {
+    const { emitters: stateDirectory, directory: statusDirectory } = status;
+    opened.use(openWriter({ stateDirectory, statusDirectory }));
+  }
   const statusDoor =
     status &&
     opened.use(await openStatusDoor(plane, { directory: status.directory, hostName, warn }));

@@ -1,7 +1,9 @@
 /** `tipstaff up` and `agentkeeper`: the daemon in this process, until it is told to stop. */
 import { randomBytes } from "node:crypto";
+import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { StatusError, statusDirectory } from "../doors/status-files/index.ts";
+import { emittersDirectory } from "../emitters/index.ts";
 import { LogError } from "../log/index.ts";
 import { type Daemon, type ServeOptions, serve } from "../serve.ts";
 import { ListenError, type Place, printPlace } from "../transport/index.ts";
@@ -51,7 +53,12 @@ function statusFrom(values: Values): ServeOptions["status"] {
   try {
     const directory = statusDirectory({ env: process.env, ...(flag ? { flag } : {}) });
     const isMirroring = values["mirror-status"] === true;
-    return { directory: resolve(directory), isMirroring, env: process.env };
+    return {
+      directory: resolve(directory),
+      isMirroring,
+      emitters: emittersDirectory({ env: process.env, home: homedir() }),
+      env: process.env,
+    };
   } catch (error) {
     if (error instanceof StatusError) return mistake(error.message);
     throw error;
