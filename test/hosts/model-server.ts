@@ -20,7 +20,7 @@ const dialects = [anthropicMessages, openaiResponses, openaiChat];
 const bodyBytesMax = 2 ** 24;
 
 /** A host may have to start first. */
-const turnPatienceMs = 30_000;
+const turnPatienceMs = 60_000;
 
 /** One request of a host for what the model says next. */
 export class Turn {
