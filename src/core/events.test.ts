@@ -15,6 +15,7 @@ import {
   extend,
   fail,
   heartbeat,
+  observe,
   register,
   release,
   renew,
@@ -29,7 +30,7 @@ import {
   printEvent,
   topics,
 } from "./events.ts";
-import { agentId, token } from "./ids.ts";
+import { agentId, observedId, token } from "./ids.ts";
 
 const everyType = Object.keys(topics).filter(isEventType);
 
@@ -154,6 +155,8 @@ function story(): readonly Event[] {
   loop.accept(renew("long", "bob", 1_700_000_000_000_001n));
   loop.accept(release("long", "bob", 1_700_000_000_000_001n));
   loop.accept(resign("g", "ada"));
+  loop.accept(observe("codex-1", "waiting delete 3 files?"));
+  loop.accept({ type: "observed.leave", observedId: observedId("codex-1") });
   loop.accept(deregister("ada"));
   loop.decide({ type: "plane.resume" });
   loop.at(86_400_000 + 2_000);

@@ -7,6 +7,8 @@ import {
   type Command,
   groupName,
   isActivityState,
+  observedId,
+  observedStates,
   policyId,
   taskId,
   token,
@@ -93,6 +95,14 @@ export function setPolicy(
 
 export function deletePolicy(id: string): Of<"policy.delete"> {
   return { type: "policy.delete", policyId: policyId(id) };
+}
+
+export function observe(id: string, doing: string): Of<"observed.report"> {
+  const [state = "", ...note] = doing.split(" ");
+  const known = observedStates.find((one) => one === state);
+  assert(known, state);
+  const about = { id: observedId(id), name: id, goal: "", workspace: "", source: "file" } as const;
+  return { type: "observed.report", observed: { ...about, state: known, note: note.join(" ") } };
 }
 
 export function createTask(
