@@ -95,6 +95,30 @@ test("what changes many times in a moment is told once, as it is in the end", as
   assert.equal(await scene.next(), "upsert b n idle");
 });
 
+test("a file that never rests is read some twenty times a second, however often it changes", async () => {
+  await using scratch = await temporaryDirectory();
+  await using scene = new Scene(scratch.path);
+  assert.equal(await scene.next(), "snapshot");
+  const beganMs = performance.now();
+  let told = 0;
+  let writes = 0;
+  const listening = (async () => {
+    while ((await scene.next()) !== "upsert a end idle") told += 1;
+  })();
+  while (performance.now() - beganMs < 1_000) {
+    scene.write("a", `n${writes}`);
+    writes += 1;
+    await new Promise(setImmediate);
+  }
+  scene.write("a", "end");
+  await listening;
+  const readsMax = (performance.now() - beganMs) / limits.debounceMs + 1;
+  assert(
+    told > 0 && told <= readsMax && told < writes / 2,
+    `told of ${told} of ${writes} versions`,
+  );
+});
+
 test("whoever is slow to ask is told the last state, and not each on the way", async () => {
   await using scratch = await temporaryDirectory();
   await using scene = new Scene(scratch.path);
