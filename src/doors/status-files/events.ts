@@ -82,8 +82,6 @@ export class DirectoryEvents implements Disposable {
     this.#watcher = undefined;
     this.#isAttached = true;
     this.#isReliable = false;
-    // Whatever happened while nobody listened has to be looked for.
-    this.#isAnything = true;
     for (let path = this.#directory; ; path = dirname(path)) {
       this.#watched = identify(path);
       if (this.#watched && this.#listen(path)) return;
@@ -133,6 +131,7 @@ export class DirectoryEvents implements Disposable {
     this.#eventsThisTurn = 0;
   }
 
+  /** Whatever happens while nobody listens has to be looked for. */
   #detach(): void {
     this.#isAttached = false;
     this.#isAnything = true;

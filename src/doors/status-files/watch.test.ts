@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ManualClock } from "../../testing/manual-clock.ts";
@@ -272,6 +281,25 @@ test("what no event tells of is found by looking now and then", async () => {
   assert.equal(await scene.next(), "upsert b n idle");
   scene.write("c");
   assert.equal(await scene.next(), "upsert c n idle");
+});
+
+test("a change that neither an event nor the file's times show is found, if the file is new", async () => {
+  await using scratch = await temporaryDirectory();
+  const directory = join(scratch.path, "status");
+  await using scene = new Scene(directory, { staleAfterMs: 86_400_000 });
+  scene.write("a", "one");
+  const inside = join(directory, "a.json");
+  const outside = join(scratch.path, "same-file");
+  const now = Math.floor(Date.now() / 1000);
+  utimesSync(inside, now, now);
+  linkSync(inside, outside);
+  assert.equal(await scene.next(), "snapshot, a idle");
+  // By its other name, which is not in the directory that is watched.
+  writeFileSync(outside, readFileSync(outside, "utf8").replace("one", "two"));
+  utimesSync(outside, now, now);
+  const next = scene.next();
+  await scene.clock.pass(limits.pollMs);
+  assert.equal(await next, "upsert a two idle");
 });
 
 test("events that the system has dropped cost nothing but a look at everything", async () => {
