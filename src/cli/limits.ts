@@ -45,6 +45,12 @@ export const limits = {
   daemonPauseMs: 5_000,
   /** How often that is looked at which tells nobody when it changes. */
   lookMs: 1_000,
+  /** A daemon that restarts is back by then, and a file that is written anew is there again. */
+  unseenMs: 15_000,
+  /** Commands that tell of agents at the same time; more wait for their turn. */
+  notificationsMax: 8,
+  /** How long such a command may take: a sound, a call over the network. */
+  notificationMs: 30_000,
   /** Of the input of a task, where it is only shown. */
   previewLengthMax: 2_000,
 } as const;

@@ -15,7 +15,7 @@ import {
 } from "../doors/status-files/index.ts";
 import { compareSightings, Surroundings, sight, surveyProcesses } from "../sightings/index.ts";
 import { socketIn } from "../transport/index.ts";
-import type { Sighting } from "../wire/api/index.ts";
+import type { Sighting, Sightings } from "../wire/api/index.ts";
 import { Failure, mistake } from "./failure.ts";
 import { limits } from "./limits.ts";
 import { dataDirectoryFrom } from "./paths.ts";
@@ -38,6 +38,8 @@ export class Lookout {
   /** A daemon that was named must answer; of others we do without. */
   readonly #isNamed: boolean;
   #askAgainAtMs = 0;
+  /** What the daemon said last. */
+  #told: { readonly agents: readonly Sighting[]; readonly atMs: number } | undefined;
 
   constructor(values: Values) {
     this.#values = values;
@@ -96,20 +98,31 @@ export class Lookout {
     // To load what asks takes as long as all the rest, and most have nobody to ask.
     const socket = socketIn(dataDirectoryFrom(this.#values));
     if (!this.#isNamed && !hasDaemon && !existsSync(socket)) return [];
-    if (Date.now() < this.#askAgainAtMs) return [];
+    const nowMs = Date.now();
+    if (nowMs < this.#askAgainAtMs) return this.#remembered(nowMs);
     const { call } = await import("./daemon.ts");
     const silent = this.#silentAfterMs === undefined ? {} : { silentAfterMs: this.#silentAfterMs };
     const asked = { limit: limits.pageMax, ...silent };
     try {
       const answerMs = this.#isNamed ? limits.answerMs : limits.casualAnswerMs;
-      const told = await call(this.#values, "getStatus", asked, { answerMs });
+      const { agents }: Partial<Sightings> = await call(this.#values, "getStatus", asked, {
+        answerMs,
+      });
       // Another program may listen where we ask.
-      return Array.isArray(told?.agents) ? told.agents : [];
+      if (!Array.isArray(agents)) return [];
+      this.#told = { agents, atMs: nowMs };
+      return agents;
     } catch (error) {
-      if (this.#isNamed || !(error instanceof Failure)) throw error;
-      this.#askAgainAtMs = Date.now() + limits.daemonPauseMs;
-      return [];
+      // Who was there a moment ago may only be starting again.
+      const mustAnswer = this.#isNamed && !this.#told;
+      if (mustAnswer || !(error instanceof Failure)) throw error;
+      this.#askAgainAtMs = nowMs + (this.#told ? limits.lookMs : limits.daemonPauseMs);
+      return this.#remembered(nowMs);
     }
+  }
+
+  #remembered(nowMs: number): readonly Sighting[] {
+    return this.#told && nowMs - this.#told.atMs <= limits.unseenMs ? this.#told.agents : [];
   }
 }
 
@@ -174,6 +187,11 @@ export function namesOf({ id, host, pid, startedAtMs, known }: Sighting): readon
       : [`process ${host} ${pid} ${startedAtMs}`]),
     ...known.flatMap(({ path }) => (path === undefined ? [] : [`file ${host} ${path}`])),
   ];
+}
+
+/** Whether this is whom a person means. */
+export function isNamed({ id, name }: Sighting, word: string): boolean {
+  return id === word || name === word;
 }
 
 function directoryFrom(values: Values): string {

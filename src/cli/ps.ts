@@ -26,7 +26,7 @@ export async function ps(values: Values): Promise<number> {
     print(`${jsonOf({ agents: shown, total: look.agents.length, nowMs, warnings })}\n`);
     return exits.ok;
   }
-  print(describe(shown, look));
+  print(describeAround(shown, look));
   const broken = look.warnings.filter(({ kind }) => kind !== "id-mismatch").length;
   if (broken > 0) {
     say(`${countOf(broken, "status file")} cannot be read; agent-status list says why\n`);
@@ -40,7 +40,8 @@ function isOfInterest(nowMs: number): (agent: Sighting) => boolean {
     state !== "stopped" && !(state === "lost" && nowMs - sinceMs > limits.lostShownMs);
 }
 
-function describe(shown: readonly Sighting[], { agents, nowMs }: Look): string {
+/** Exported for its test: what else runs on a machine is not the test's to say. */
+export function describeAround(shown: readonly Sighting[], { agents, nowMs }: Look): string {
   const hidden = agents.length - shown.length;
   const more = hidden === 0 ? "" : `${hidden} that ended or were lost: --all shows them`;
   if (shown.length === 0) {

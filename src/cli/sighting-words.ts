@@ -63,7 +63,7 @@ export function knownFrom({ known, state, isContradicted }: Sighting, nowMs: num
 export function spentBy({ tokens, costUsd }: Sighting): string {
   return [
     ...(tokens ? [`${short(tokens.input)} in`, `${short(tokens.output)} out`] : []),
-    ...(costUsd === undefined ? [] : [`$${costUsd < 0.005 ? "<0.01" : costUsd.toFixed(2)}`]),
+    ...(costUsd === undefined ? [] : [costUsd < 0.005 ? "<$0.01" : `$${costUsd.toFixed(2)}`]),
   ].join(" · ");
 }
 

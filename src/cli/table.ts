@@ -126,6 +126,7 @@ const tool: Flag = {
   help: "only agents that have it; may be repeated",
 };
 
+const meant: Flag = { name: "agent", value: "agent", help: "only who has this id or name" };
 const looking: readonly Flag[] = [
   {
     name: "status-dir",
@@ -242,6 +243,51 @@ export const commands: readonly CommandRow[] = [
     ],
     exits: [],
     run: async (values) => (await import("./watch.ts")).watch(values),
+  },
+  {
+    name: "wait",
+    summary: "wait until an agent waits for you, or until agents have nothing more to do",
+    examples: [
+      "tipstaff wait --until waiting",
+      "tipstaff wait --until done --agent codex --timeout 10m",
+    ],
+    flags: [
+      {
+        name: "until",
+        value: "waiting|idle|done",
+        help: "waiting: one of them waits for a person; idle: all have nothing to do; done: all are idle, failed, lost or gone",
+      },
+      meant,
+      { name: "timeout", value: "seconds", help: "how long at most; also 5m" },
+      ...looking,
+      json,
+      ...asking,
+    ],
+    exits: [
+      [1, "not in time"],
+      [3, "the daemon that was named does not answer"],
+    ],
+    run: async (values) => (await import("./wait.ts")).wait(values),
+  },
+  {
+    name: "notify",
+    summary: "tell you on the desktop when an agent begins to wait for you, until ctrl-c",
+    examples: ["tipstaff notify", "tipstaff notify --command 'say \"$TIPSTAFF_NAME waits\"'"],
+    flags: [
+      { name: "bell", help: "ring the terminal's bell instead" },
+      {
+        name: "command",
+        value: "command",
+        help: "run this instead; TIPSTAFF_NAME, _ID, _WORKSPACE, _DOING and others are set, and all is on its standard input as JSON",
+      },
+      meant,
+      { name: "once", help: "end after the first" },
+      ...looking,
+      { name: "json", help: "print one line of JSON for each" },
+      ...asking,
+    ],
+    exits: [[3, "the daemon that was named does not answer"]],
+    run: async (values) => (await import("./notify.ts")).notify(values),
   },
   {
     name: "dashboard",

@@ -1,0 +1,117 @@
+/** `tipstaff wait`: for scripts, until an agent waits for a person, or has nothing more to do. */
+import type { Sighting, SightingState } from "../wire/api/index.ts";
+import { exits } from "./exits.ts";
+import { mistake, no } from "./failure.ts";
+import { isNamed, Lookout } from "./look-around.ts";
+import { doingOf, whereOf } from "./sighting-words.ts";
+import type { Values } from "./table.ts";
+import { print, say } from "./terminal.ts";
+import { jsonOf, printable } from "./text.ts";
+import { forHowLong, parseDuration } from "./times.ts";
+import { choiceIn, textIn } from "./values.ts";
+
+const goals = ["waiting", "idle", "done"] as const;
+type Goal = (typeof goals)[number];
+
+export async function wait(values: Values): Promise<number> {
+  const until = choiceIn(values, "until", goals);
+  if (until === undefined) throw mistake("wait needs --until waiting, idle or done");
+  const name = textIn(values, "agent");
+  const timeoutMs = timeoutIn(values);
+  const ending = new AbortController();
+  const timer = timeoutMs === undefined ? undefined : setTimeout(() => ending.abort(), timeoutMs);
+  const judge = new Judge(until, name);
+  try {
+    for await (const { agents, nowMs } of new Lookout(values).follow(ending.signal)) {
+      const reached = judge.look(agents);
+      if (!reached) continue;
+      if (values["json"] === true) print(`${jsonOf({ agents: reached, nowMs })}\n`);
+      else for (const agent of reached) print(`${lineOf(agent)}\n`);
+      return exits.ok;
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+  throw no(`${judge.missing} within ${forHowLong(timeoutMs ?? 0)}`);
+}
+
+/** Seconds, or a duration with its unit. */
+function timeoutIn(values: Values): number | undefined {
+  const text = textIn(values, "timeout");
+  if (text === undefined) return undefined;
+  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : parseDuration(text);
+  // A timer that is set for longer rings at once.
+  if (ms === undefined || ms > 2 ** 31 - 1) {
+    throw mistake(`--timeout is a number of seconds, or a duration such as 5m, not ${text}`);
+  }
+  return ms;
+}
+
+/** Nothing more will come of what it was told to do. */
+const over: readonly SightingState[] = ["idle", "failed", "lost", "stopped"];
+
+/** Decides whether what is waited for is there. */
+export class Judge {
+  readonly #until: Goal;
+  readonly #name: string | undefined;
+  /** Whoever was named and was seen: it may be gone by the time it is done. */
+  readonly #seen = new Map<string, Sighting>();
+  #wasTold = false;
+
+  constructor(until: Goal, name: string | undefined) {
+    this.#until = until;
+    this.#name = name;
+  }
+
+  /** Those for which it is so; undefined as long as it is not. */
+  look(agents: readonly Sighting[]): readonly Sighting[] | undefined {
+    const meant = agents.filter((agent) => this.#isMeant(agent));
+    if (this.#name !== undefined && meant.length === 0 && this.#seen.size === 0) {
+      this.#tellOnce(`there is no agent ${printable(this.#name)} yet`);
+      return undefined;
+    }
+    for (const agent of meant) this.#seen.set(agent.id, agent);
+    if (this.#until === "waiting") {
+      const waiting = meant.filter(({ state }) => state === "waiting");
+      return waiting.length > 0 ? waiting : undefined;
+    }
+    if (meant.some(({ state }) => state === "unknown") && this.#name !== undefined) {
+      const hint = meant.find((agent) => agent.hint !== undefined)?.hint;
+      this.#tellOnce(`what ${printable(this.#name)} does is not known${hint ? `; ${hint}` : ""}`);
+    }
+    // Of whom nothing is known nothing can be waited for, unless it was named.
+    const judged =
+      this.#name === undefined ? meant.filter(({ state }) => state !== "unknown") : meant;
+    const states: readonly SightingState[] = this.#until === "idle" ? ["idle"] : over;
+    if (!judged.every(({ state }) => states.includes(state))) return undefined;
+    if (this.#until === "idle" && this.#name !== undefined && judged.length === 0) return undefined;
+    return judged.length > 0 ? judged : [...this.#seen.values()];
+  }
+
+  /** What has not come about. */
+  get missing(): string {
+    const who = this.#name === undefined ? undefined : printable(this.#name);
+    if (who !== undefined && this.#seen.size === 0) return `no agent ${who} was seen`;
+    if (this.#until === "waiting")
+      return `${who ?? "no agent"} ${who ? "did not wait" : "waited"} for you`;
+    return `${who ?? "some agent"} was not ${this.#until}`;
+  }
+
+  #isMeant(agent: Sighting): boolean {
+    return this.#name === undefined || isNamed(agent, this.#name);
+  }
+
+  #tellOnce(text: string): void {
+    if (this.#wasTold) return;
+    this.#wasTold = true;
+    say(`${text}\n`);
+  }
+}
+
+function lineOf(agent: Sighting): string {
+  const parts = [agent.state, agent.name, agent.id, whereOf(agent), doingOf(agent)];
+  return parts
+    .filter((part) => part !== "")
+    .map(printable)
+    .join("  ");
+}
