@@ -1,10 +1,16 @@
 /** Where the process begins: its words become one command, and its exit code. */
 import { print, say, version } from "../cli/index.ts";
 import { escapeForTerminal } from "../wire/status-file/index.ts";
+import { emit } from "./emit.ts";
 import { Failure, reasonOf } from "./failure.ts";
+import { get } from "./get.ts";
 import { printHelp, printUsage } from "./help.ts";
+import { list } from "./list.ts";
 import type { Command } from "./options.ts";
 import { type Given, parseCommandLine } from "./parse.ts";
+import { prune } from "./prune.ts";
+import { validate } from "./validate.ts";
+import { watch } from "./watch.ts";
 
 async function main(words: readonly string[]): Promise<number> {
   const invocation = parseCommandLine(words);
@@ -26,21 +32,20 @@ async function main(words: readonly string[]): Promise<number> {
   }
 }
 
-/** Loaded when it is run: most of them need little. */
 async function run({ name }: Command, given: Given): Promise<number> {
   switch (name) {
     case "emit":
-      return (await import("./emit.ts")).emit(given);
+      return emit(given);
     case "list":
-      return (await import("./list.ts")).list(given);
+      return list(given);
     case "get":
-      return (await import("./get.ts")).get(given);
+      return get(given);
     case "watch":
-      return await (await import("./watch.ts")).watch(given);
+      return await watch(given);
     case "validate":
-      return (await import("./validate.ts")).validate(given);
+      return validate(given);
     case "prune":
-      return (await import("./prune.ts")).prune(given);
+      return prune(given);
   }
 }
 

@@ -12,6 +12,8 @@ export type Option = {
   /** Absent: any text. */
   readonly kind?: "integer" | "seconds";
   readonly choices?: readonly string[];
+  /** Several of the choices, with commas between them. */
+  readonly isList?: true;
   readonly isRequired?: true;
   readonly isRepeated?: true;
   /** `--no-<name>` is there too, and the last of both counts. */
@@ -59,23 +61,6 @@ const colour: Option = {
   help: "colours and a drawn frame, or neither (on a terminal, unless NO_COLOR is set)",
 };
 const json: Option = { name: "json", isNew: true, help: "one JSON document" };
-const filters: readonly Option[] = [
-  {
-    name: "state",
-    value: "STATE",
-    isRepeated: true,
-    isNew: true,
-    help: "only agents in this state, or these with commas between them; may be repeated",
-  },
-  {
-    name: "name",
-    value: "NAME",
-    isRepeated: true,
-    isNew: true,
-    help: "only agents of this name; may be repeated",
-  },
-];
-
 const emit: Command = {
   name: "emit",
   summary: "write one agent's status file, in place of what is there",
@@ -146,7 +131,22 @@ const list: Command = {
       isNew: true,
       help: "show it as missing if it has no file; may be repeated",
     },
-    ...filters,
+    {
+      name: "state",
+      value: "STATE",
+      choices: derivedStates,
+      isList: true,
+      isRepeated: true,
+      isNew: true,
+      help: "only agents in this state, or in these with commas between them; may be repeated",
+    },
+    {
+      name: "name",
+      value: "NAME",
+      isRepeated: true,
+      isNew: true,
+      help: "only agents of this name; may be repeated",
+    },
     json,
   ],
   exits: [],

@@ -152,9 +152,10 @@ function hint(next: string | undefined, name: string): string {
 const integer = /^\s*[+-]?\d+(?:_\d+)*\s*$/;
 const number = /^\s*[+-]?(?:\d+(?:_\d+)*\.?(?:\d+(?:_\d+)*)?|\.\d+(?:_\d+)*)(?:e[+-]?\d+)?\s*$/i;
 
-function judge({ name, kind, choices }: Option, text: string): string | undefined {
-  if (choices && !choices.includes(text)) {
-    return `--${name} is one of ${choices.join(", ")}, not ${quote(text)}`;
+function judge({ name, kind, choices, isList }: Option, text: string): string | undefined {
+  const wrong = (isList ? text.split(",") : [text]).find((each) => !choices?.includes(each));
+  if (choices && wrong !== undefined) {
+    return `--${name} is one of ${choices.join(", ")}, not ${quote(wrong)}`;
   }
   if (kind === "integer" && !integer.test(text)) {
     return `--${name} is a whole number, not ${quote(text)}`;

@@ -5,7 +5,7 @@
  */
 import { fit, widthOf } from "../cli/index.ts";
 import { limits } from "./limits.ts";
-import { begin, type Colour, end } from "./looks.ts";
+import { begin, type Colour, end as endColour } from "./looks.ts";
 
 /** Text that is safe to print, and how many cells of the terminal it takes. */
 export type Cell = { readonly text: string; readonly cells: number };
@@ -68,7 +68,7 @@ export function* printTable(title: string, rows: readonly Row[], style: Style): 
   const frame = frameOf(style, shown, widths);
   const { side } = frame;
   const paint = (colour: Colour | "bold" | undefined, text: string): string =>
-    style.hasColours && colour !== undefined ? begin(colour) + text + end : text;
+    style.hasColours && colour !== undefined ? begin(colour) + text + endColour : text;
   const place = (
     { text, cells }: Cell,
     column: Column,
@@ -195,7 +195,9 @@ export function elide(id: string, cells: number): string {
     if (widthOf(longer) > tailCells) break;
     tail = longer;
   }
-  return fit(id, cells - widthOf(tail)) + tail;
+  // A mark that lost its letter would sit on the ellipsis.
+  const end = tail.replace(/^[\p{M}\u200d]+/u, "");
+  return fit(id, cells - widthOf(end)) + end;
 }
 
 function taskLines(lines: readonly Cell[], room: number): readonly Cell[] {

@@ -4,7 +4,7 @@
  * screen of its own; into a pipe each begins by clearing, as whoever reads the reference's expects.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { print } from "../cli/index.ts";
+import { fit, print } from "../cli/index.ts";
 import {
   type Change,
   type StatusFile,
@@ -174,10 +174,12 @@ class Frames implements View {
     if (this.#screen) {
       const pieces = [...printListing(listing, style, this.#screen.rows)];
       const lines = pieces.join("").trimEnd().split("\n");
+      // What goes to the same terminal would be drawn over, or draw over.
       if (!isTerminal(2)) sayWarnings(listing.warnings);
-      return this.#screen.draw(
-        isTerminal(2) ? [...lines, ...printWarnings(listing.warnings)] : lines,
-      );
+      else
+        for (const line of printWarnings(listing.warnings))
+          lines.push(fit(line, style.columns ?? 80));
+      return this.#screen.draw(lines);
     }
     const isSeen = print(`\x1b[2J\x1b[H${[...printListing(listing, style)].join("")}`);
     sayWarnings(listing.warnings);

@@ -73,6 +73,21 @@ test("links to it are followed, also from one to the next and out of another dir
   assert.deepEqual([entry, command], ["dist/tipstaff.cjs", "agentkeeper"]);
 });
 
+test("agent-status finds its own bundle and its own sources the same way", () => {
+  using place = scratch();
+  const checkout = makeCheckout(place.path);
+  const executable = join(checkout.path, "bin/agent-status");
+  assert.deepEqual(checkout.runAt(executable, "list", "two words"), [
+    "dist/agent-status.cjs",
+    "list",
+    "two words",
+  ]);
+  symlinkSync(executable, join(place.path, "linked"));
+  assert.equal(checkout.runAt(join(place.path, "linked"))[0], "dist/agent-status.cjs");
+  checkout.put("src/wire/status-file/x.ts", now);
+  assert.equal(checkout.runAt(executable)[0], "src/agent-status/main.ts");
+});
+
 type Checkout = {
   readonly path: string;
   readonly put: (path: string, at: Date) => void;
@@ -96,8 +111,9 @@ function makeCheckout(directory: string): Checkout {
   };
   put("src/cli/main.ts", long);
   put("dist/tipstaff.cjs", lately);
+  put("dist/agent-status.cjs", lately);
   mkdirSync(join(path, "bin"));
-  for (const name of ["tipstaff", "agentkeeper"]) {
+  for (const name of ["tipstaff", "agentkeeper", "agent-status"]) {
     copyFileSync(join(root, "bin", name), join(path, "bin", name));
   }
   const node = join(path, "node_modules/.bin/node");

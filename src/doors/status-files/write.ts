@@ -142,11 +142,31 @@ function openTemporary(directory: string, agentId: string): Temporary {
 
 /** Nobody else may look into a directory that we make; the ones above it are as the user's umask says. */
 function makeDirectory(directory: string): void {
-  mkdirSync(dirname(directory), { recursive: true });
-  try {
+  const above = dirname(directory);
+  if (!makeOne(directory, 0o700)) {
+    makeAbove(above);
     mkdirSync(directory, 0o700);
+  }
+}
+
+/** Not by Node's own way, which tries for ever where a file system such as /proc takes no directories. */
+function makeAbove(directory: string): void {
+  if (makeOne(directory)) return;
+  const above = dirname(directory);
+  if (above !== directory) makeAbove(above);
+  mkdirSync(directory);
+}
+
+/** False if there is nothing above it yet. */
+function makeOne(directory: string, mode?: number): boolean {
+  try {
+    mkdirSync(directory, mode);
+    return true;
   } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
+    const code = codeOf(error);
+    if (code === "ENOENT") return false;
+    if (code === "EEXIST") return true;
+    throw error;
   }
 }
 
