@@ -30,6 +30,8 @@ export {
 export {
   isTemporaryName,
   removeStatusFile,
+  replaceFile,
+  temporaryName,
   writeStatusFile,
   writeStatusFileInBackground,
 } from "./write.ts";

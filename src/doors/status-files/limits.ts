@@ -1,5 +1,5 @@
 export const limits = {
-  /** Of a temporary name. With 36 letters and digits two writers meet once in a few million millions. */
+  /** Of a temporary name, each one of 16: two writers of one record meet once in four thousand millions. */
   temporaryChars: 8,
   /** A name that is taken is tried anew so often; more than once means that something else is wrong. */
   temporaryTriesMax: 8,

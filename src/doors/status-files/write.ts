@@ -33,8 +33,13 @@ import { codeOf } from "./read.ts";
  * touched, if no reader would take it; or the system's own error.
  */
 export function writeStatusFile(directory: string, record: StatusRecord): string {
-  const target = statusPath(directory, record.agent_id);
-  const temporary = writeTemporary(directory, record);
+  return replaceFile(directory, record.agent_id, bytesOf(record));
+}
+
+/** Whatever the bytes are: who calls has judged them. The id must be one that names a file. */
+export function replaceFile(directory: string, agentId: string, bytes: Uint8Array): string {
+  const target = statusPath(directory, agentId);
+  const temporary = writeTemporary(directory, agentId, bytes);
   try {
     fsyncSync(temporary.descriptor);
     putInPlace(temporary, target);
@@ -56,7 +61,7 @@ export async function writeStatusFileInBackground(
   onTemporary: (path: string | undefined) => void = () => {},
 ): Promise<string> {
   const target = statusPath(directory, record.agent_id);
-  const temporary = writeTemporary(directory, record);
+  const temporary = writeTemporary(directory, record.agent_id, bytesOf(record));
   onTemporary(temporary.path);
   try {
     await synchronize(temporary.descriptor);
@@ -96,11 +101,11 @@ type Temporary = {
   isOpen: boolean;
 };
 
-function writeTemporary(directory: string, record: StatusRecord): Temporary {
+/** Throws a `StatusError` if no reader would take it. */
+function bytesOf(record: StatusRecord): Uint8Array {
   const errors = validate(record);
   if (errors.length > 0) throw new StatusError("invalid_status", errors);
-  const { agent_id: agentId } = record;
-  if (!isSafeAgentId(agentId)) {
+  if (!isSafeAgentId(record.agent_id)) {
     throw new StatusError("unsafe_id", ["agent_id must be non-empty and filename-safe"]);
   }
   const bytes = Buffer.from(printRecord(record));
@@ -109,6 +114,10 @@ function writeTemporary(directory: string, record: StatusRecord): Temporary {
       `the record has more than ${wireLimits.fileBytesMax} bytes`,
     ]);
   }
+  return bytes;
+}
+
+function writeTemporary(directory: string, agentId: string, bytes: Uint8Array): Temporary {
   const temporary = openTemporary(tidyPath(directory), agentId);
   try {
     // The umask may have taken more away than it should.
@@ -174,13 +183,12 @@ const exclusive =
   constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
 
 /** Exclusive creation is what makes it safe, so the chance need not be secret. */
-function temporaryName(agentId: string): string {
+export function temporaryName(agentId: string): string {
   let chance = "";
-  while (chance.length < limits.temporaryChars) chance += letters[Math.floor(Math.random() * 36)];
+  while (chance.length < limits.temporaryChars)
+    chance += Math.floor(Math.random() * 16).toString(16);
   return `.${agentId}.json.${chance}.tmp`;
 }
-
-const letters = "abcdefghijklmnopqrstuvwxyz0123456789";
 
 function putInPlace(temporary: Temporary, target: string): void {
   close(temporary);
