@@ -62,8 +62,8 @@ test("Claude Code is told by its status file", async (t) => {
   });
 
   await tell("it works again as soon as permission is granted", async () => {
-    terminal.press("Enter");
-    await stage.says("working", "permission granted", await terminal.hides("Do you want to"));
+    const hiddenAtMs = await terminal.dismisses("Do you want to proceed?", "Enter");
+    await stage.says("working", "permission granted", hiddenAtMs);
     (await model.turn()).answer({ call: "Bash", input: { command: "cat no-such-file" } });
   });
 
@@ -78,7 +78,7 @@ test("Claude Code is told by its status file", async (t) => {
   });
 
   await tell("it works again when the question is answered", async () => {
-    terminal.press("Enter");
+    await terminal.dismisses("Enter to select", "Enter");
     const turn = await model.turn();
     await stage.says("working", "question answered", turn.askedAtMs);
     turn.answer({ say: "It is painted." });
@@ -98,32 +98,32 @@ test("Claude Code is told by its status file", async (t) => {
     assert.equal(record.goal?.summary, "Paint the shed");
   });
 
-  await tell("Esc before the model has said a word makes it idle", async () => {
+  await tell("Esc before the model has said a word ends the turn", async () => {
     await prompt(terminal, "Think hard");
     const turn = await model.turn();
     await stage.says("working", "thinking", turn.askedAtMs);
     terminal.press("Escape");
     await turn.closed;
-    await stage.says("idle", "Esc while thinking", await terminal.hides("esc to interrupt"));
+    await stage.says("canceled", "Esc while thinking", await terminal.hides("esc to interrupt"));
     // The words are back where they were typed.
     terminal.press("C-u");
   });
 
-  await tell("Esc while a tool runs makes it idle", async () => {
+  await tell("Esc while a tool runs ends the turn", async () => {
     await prompt(terminal, "Wait a little");
     (await model.turn()).answer({ call: "Bash", input: { command: "sleep 20" } });
     await stage.runs("sleep 20");
     await stage.says("working", "long tool", performance.now());
     terminal.press("Escape");
-    await stage.says("idle", "Esc in a tool", await terminal.hides("esc to interrupt"));
+    await stage.says("canceled", "Esc in a tool", await terminal.hides("esc to interrupt"));
   });
 
-  await tell("permission denied makes it idle", async () => {
+  await tell("permission denied ends the turn", async () => {
     await prompt(terminal, "Fetch more paint");
     (await model.turn()).answer({ call: "Bash", input: { command: "touch paint" } });
     await stage.says("input-required", "asked", await terminal.shows("Do you want to proceed?"));
-    terminal.press("Escape");
-    await stage.says("idle", "denied", await terminal.hides("Do you want to proceed?"));
+    const hiddenAtMs = await terminal.dismisses("Do you want to proceed?", "Escape");
+    await stage.says("rejected", "denied", hiddenAtMs);
   });
 
   await tell("a refused key is a person's business", async () => {

@@ -51,7 +51,7 @@ test("Codex is told by its status file", async (t) => {
     assert.equal(record.x_meta?.["tmux_pane"], "%0");
     assert.equal(record.goal?.summary, "Paint the shed");
     assert.equal(record.task?.summary, "Paint the shed");
-    turn.answer(escalated("touch brush"));
+    turn.answer(escalated("touch brush; sleep 2"));
   });
 
   await tell("it waits for a person while it asks for permission", async () => {
@@ -59,11 +59,10 @@ test("Codex is told by its status file", async (t) => {
     await stage.says("input-required", "permission asked", shownAtMs);
   });
 
-  await tell("it works again when what was permitted is done", async () => {
-    terminal.press("y");
-    const turn = await model.turn();
-    await stage.says("working", "permission granted", turn.askedAtMs);
-    turn.answer({ call: "exec_command", input: { cmd: "cat no-such-file" } });
+  await tell("it works again as soon as permission is granted", async () => {
+    const hiddenAtMs = await terminal.dismisses("Would you like to run", "y");
+    await stage.says("working", "permission granted", hiddenAtMs);
+    (await model.turn()).answer({ call: "exec_command", input: { cmd: "cat no-such-file" } });
   });
 
   await tell("a tool that fails leaves it at work", async () => {
@@ -85,30 +84,30 @@ test("Codex is told by its status file", async (t) => {
     await stage.says("input-required", "trailing question", shownAtMs);
   });
 
-  await tell("Esc while the model thinks makes it idle", async () => {
+  await tell("Esc while the model thinks ends the turn", async () => {
     await prompt(terminal, "Think hard");
     const turn = await model.turn();
     await stage.says("working", "thinking", turn.askedAtMs);
     terminal.press("Escape");
     await turn.closed;
-    await stage.says("idle", "Esc while thinking", await terminal.hides("esc to interrupt"));
+    await stage.says("canceled", "Esc while thinking", await terminal.hides("esc to interrupt"));
   });
 
-  await tell("Esc while a tool runs makes it idle", async () => {
+  await tell("Esc while a tool runs ends the turn", async () => {
     await prompt(terminal, "Wait a little");
     (await model.turn()).answer({ call: "exec_command", input: { cmd: "sleep 20" } });
     await stage.runs("sleep 20");
     await stage.says("working", "long tool", performance.now());
     terminal.press("Escape");
-    await stage.says("idle", "Esc in a tool", await terminal.hides("esc to interrupt"));
+    await stage.says("canceled", "Esc in a tool", await terminal.hides("esc to interrupt"));
   });
 
-  await tell("permission denied makes it idle", async () => {
+  await tell("permission denied ends the turn", async () => {
     await prompt(terminal, "Fetch more paint");
     (await model.turn()).answer(escalated("touch paint"));
     await stage.says("input-required", "asked", await terminal.shows("Would you like to run"));
-    terminal.press("Escape");
-    await stage.says("idle", "denied", await terminal.hides("Would you like to run"));
+    const hiddenAtMs = await terminal.dismisses("Would you like to run", "Escape");
+    await stage.says("rejected", "denied", hiddenAtMs);
   });
 
   await tell("a turn that the provider refuses has failed", async () => {
@@ -127,7 +126,7 @@ test("Codex is told by its status file", async (t) => {
   });
 
   await tell("it works again when the question is answered", async () => {
-    terminal.press("Enter");
+    await terminal.dismisses("enter to submit answer", "Enter");
     const turn = await model.turn();
     await stage.says("working", "question answered", turn.askedAtMs);
     turn.answer({ say: "Red it is." });
@@ -174,10 +173,34 @@ test("Codex with its daemon works on when its window is gone", async (t) => {
   await stage.install("codex");
   const terminal = stage.start(host.command, env);
 
-  await tell("a prompt makes it work", async () => {
+  await tell("the window is where the session is, although the daemon runs its hooks", async () => {
     await trustHooks(terminal);
     await prompt(terminal, "Paint the shed");
-    await stage.says("working", "prompt", (await model.turn()).askedAtMs);
+    const turn = await model.turn();
+    const record = await stage.says("working", "prompt", turn.askedAtMs);
+    assert.equal(record.runtime.pid, terminal.pid);
+    assert.equal(record.x_meta?.["tmux_pane"], "%0");
+    turn.answer({ say: "It is painted." });
+    await stage.says("idle", "end of turn", await terminal.shows("It is painted."));
+  });
+
+  await tell("killed at work, the window is gone, and the work goes on to its end", async () => {
+    await prompt(terminal, "Paint the fence");
+    const turn = await model.turn();
+    await stage.says("working", "second prompt", turn.askedAtMs);
+    process.kill(terminal.pid, "SIGKILL");
+    await stage.staysWorking();
+    turn.answer({ say: "Nobody reads this." });
+    await stage.isGone("end of work", performance.now());
+  });
+
+  await tell("after /quit it is gone, although the daemon is not", async () => {
+    const second = stage.start(host.command, env);
+    await prompt(second, "Paint the gate");
+    (await model.turn()).answer({ say: "The gate is painted." });
+    await stage.says("idle", "end of turn", await second.shows("The gate is painted."));
+    await prompt(second, "/quit");
+    await stage.isGone("quit", await second.shows("Disconnected from this task"));
   });
 
   stage.reports(t);

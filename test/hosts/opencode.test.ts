@@ -64,11 +64,11 @@ test("OpenCode is told by its status file", async (t) => {
   });
 
   await tell("it works again as soon as permission is granted", async () => {
-    terminal.press("Enter");
-    await stage.says("working", "permission granted", await terminal.hides("Permission required"));
+    const hiddenAtMs = await terminal.dismisses("Permission required", "Enter");
+    await stage.says("working", "permission granted", hiddenAtMs);
     (await model.turn()).answer(shell("cat no-such-file"));
     await terminal.shows("Permission required");
-    terminal.press("Enter");
+    await terminal.dismisses("Permission required", "Enter");
   });
 
   await tell("a tool that fails leaves it at work", async () => {
@@ -82,7 +82,7 @@ test("OpenCode is told by its status file", async (t) => {
   });
 
   await tell("it works again when the question is answered", async () => {
-    terminal.press("Enter");
+    await terminal.dismisses("enter submit", "Enter");
     const turn = await model.turn();
     await stage.says("working", "question answered", turn.askedAtMs);
     turn.answer({ say: "It is painted." });
@@ -109,8 +109,7 @@ test("OpenCode is told by its status file", async (t) => {
     (await model.turn()).answer(shell("touch paint"));
     const askedAtMs = await terminal.shows("Permission required");
     await stage.says("input-required", "asked", askedAtMs);
-    terminal.press("Escape");
-    await terminal.hides("Permission required");
+    await terminal.dismisses("Permission required", "Escape");
     await stage.says("idle", "denied", await terminal.hides("esc interrupt"));
   });
 
@@ -118,7 +117,7 @@ test("OpenCode is told by its status file", async (t) => {
     await prompt(terminal, "Wait a little");
     (await model.turn()).answer(shell("sleep 20"));
     await terminal.shows("Permission required");
-    terminal.press("Enter");
+    await terminal.dismisses("Permission required", "Enter");
     await stage.runs("sleep 20");
     await stage.says("working", "long tool", performance.now());
     await interrupt(terminal);

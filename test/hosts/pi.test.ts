@@ -44,8 +44,8 @@ test("Pi is told by its status file", async (t) => {
   });
 
   await tell("it works again as soon as permission is granted", async () => {
-    terminal.press("Enter");
-    await stage.says("working", "permission granted", await terminal.hides("Run it?"));
+    const hiddenAtMs = await terminal.dismisses("Run it?", "Enter");
+    await stage.says("working", "permission granted", hiddenAtMs);
     (await model.turn()).answer({ call: "bash", input: { command: "cat no-such-file" } });
   });
 
@@ -60,7 +60,7 @@ test("Pi is told by its status file", async (t) => {
   });
 
   await tell("it works again when the question is answered", async () => {
-    terminal.press("Enter");
+    await terminal.dismisses("→ Red", "Enter");
     const turn = await model.turn();
     await stage.says("working", "question answered", turn.askedAtMs);
     turn.answer({ say: "It is painted." });

@@ -116,6 +116,15 @@ export class Stage implements AsyncDisposable {
     await this.#awaits(what, sinceMs, "nothing", (records) => records.length === 0 || undefined);
   }
 
+  /** For longer than it takes a writer to notice that a process is gone. */
+  async staysWorking(): Promise<void> {
+    const untilMs = performance.now() + lateMs;
+    while (performance.now() < untilMs) {
+      assert.deepEqual(this.records().map(wordOf), ["working"]);
+      await sleep(lookEveryMs);
+    }
+  }
+
   async #awaits<Found>(
     what: string,
     sinceMs: number,

@@ -16,12 +16,15 @@ export type TerminalOptions = {
 /** What a host on a busy machine may take to show something. */
 const patienceMs = 30_000;
 
+/** How long a dialog may ignore a key. */
+const deafMs = 1_000;
+
 /** Each look is a process, so not too often. */
 const lookEveryMs = 30;
 
 export class Terminal implements Disposable {
   readonly socket: string = `tipstaff-${randomUUID()}`;
-  /** Of the command itself: tmux replaces its shell by it. */
+  /** Of the command itself. */
   readonly pid: number;
   readonly #socketPath: string;
 
@@ -31,7 +34,8 @@ export class Terminal implements Disposable {
     // What the command inherits is what the server was started with, so that is all it gets.
     const server = ["-i", ...words, "tmux", "-L", this.socket, "-f", "/dev/null"];
     const keep = ["set-option", "-g", "remain-on-exit", "on", ";"];
-    const session = ["new-session", "-d", ...size, "-c", directory, "--", ...command];
+    // A single word would be run by a shell, and not every shell makes way for it.
+    const session = ["new-session", "-d", ...size, "-c", directory, "--", "env", ...command];
     leftovers.add(this);
     execFileSync("env", [...server, "start-server", ";", ...keep, ...session]);
     this.pid = Number(this.#tmux("display-message", "-p", "#{pane_pid}"));
@@ -74,6 +78,19 @@ export class Terminal implements Disposable {
   /** Resolves when a person could no longer read it. */
   async hides(what: RegExp | string, patience: number = patienceMs): Promise<number> {
     return await this.#until(what, { isShown: false }, patience);
+  }
+
+  /** Presses the key until the text is gone: a dialog may be deaf in its first moments. */
+  async dismisses(what: RegExp | string, key: string): Promise<number> {
+    const giveUpAtMs = performance.now() + patienceMs;
+    for (;;) {
+      this.press(key);
+      try {
+        return await this.hides(what, deafMs);
+      } catch (cause) {
+        if (performance.now() > giveUpAtMs) throw cause;
+      }
+    }
   }
 
   get hasEnded(): boolean {
