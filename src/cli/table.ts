@@ -237,6 +237,7 @@ export const commands: readonly CommandRow[] = [
     summary: "show every agent as it is now, full screen, those that wait for you first",
     examples: ["tipstaff watch", "tipstaff watch --json"],
     flags: [
+      { name: "all", help: "also those that ended or were lost" },
       ...looking,
       { name: "json", help: "print one line of JSON for each change, all agents first" },
       ...asking,

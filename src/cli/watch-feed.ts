@@ -3,14 +3,20 @@
  * one runs, and this machine's processes every few seconds.
  */
 import { hostname } from "node:os";
-import { type Change, type StatusFile, watchDirectory } from "../doors/status-files/index.ts";
+import {
+  type Change,
+  isMirrored,
+  type StatusFile,
+  watchDirectory,
+} from "../doors/status-files/index.ts";
 import { type FoundProcess, findProcesses, Surroundings, sight } from "../sightings/index.ts";
 import type { Sighting } from "../wire/api/index.ts";
+import { joined, namesOf } from "./look-around.ts";
 import { Chronicle } from "./screen/chronicle.ts";
 import { limits } from "./screen/limits.ts";
 import type { About, Scene } from "./screen/model.ts";
 import type { Values } from "./table.ts";
-import { WatchedRegistry } from "./watch-registry.ts";
+import { isFromRegistry, WatchedDaemon } from "./watch-daemon.ts";
 
 export type FeedOptions = {
   /** Where status files are. */
@@ -26,7 +32,7 @@ export class Feed implements AsyncDisposable {
   readonly #options: FeedOptions;
   readonly #stopping = new AbortController();
   readonly #running: readonly Promise<void>[];
-  readonly #registry: WatchedRegistry;
+  readonly #daemon: WatchedDaemon;
   readonly #surroundings = new Surroundings({ env: process.env });
   readonly #chronicle = new Chronicle();
   readonly #files = new Map<string, StatusFile>();
@@ -44,26 +50,28 @@ export class Feed implements AsyncDisposable {
   private constructor(values: Values, options: FeedOptions) {
     this.#options = options;
     const { signal } = this.#stopping;
-    const { onNews, onFault } = options;
-    this.#registry = new WatchedRegistry(values, { signal, onNews, onFault });
-    const jobs = [this.#watchFiles(signal), this.#registry.run()];
-    this.#running = jobs.map((job) => job.catch(onFault));
+    this.#daemon = new WatchedDaemon(values, { ...options, signal });
+    const jobs = [this.#watchFiles(signal), this.#daemon.run()];
+    this.#running = jobs.map((job) => job.catch(options.onFault));
   }
 
   /** Whom to tell more about. */
   focus(id: string | undefined): void {
-    this.#registry.focus(id);
+    this.#daemon.focus(id);
   }
 
   /** Whether every source has been heard that answers at once. */
   get isComplete(): boolean {
-    return this.#timer !== undefined && this.#registry.daemon.kind !== "asked";
+    return this.#timer !== undefined && this.#daemon.state.kind !== "asked";
   }
 
   scene(nowMs: number, focusId?: string): Scene {
-    const agents = this.#sight(nowMs).map((agent) => ({ ...agent, ...this.#beside.get(agent.id) }));
+    const agents = this.#agents(nowMs).map((agent) => ({
+      ...agent,
+      ...this.#beside.get(agent.id),
+    }));
     if (this.#hasFiles) this.#chronicle.observe(agents, nowMs);
-    const { daemon, happenings } = this.#registry;
+    const { state: daemon, happenings } = this.#daemon;
     return {
       agents,
       about: focusId === undefined ? undefined : this.#about(focusId, nowMs),
@@ -82,20 +90,18 @@ export class Feed implements AsyncDisposable {
   /** The log knows more than was seen here, unless it knows nothing of the agent. */
   #about(id: string, nowMs: number): About {
     const seen = this.#chronicle.about(id, nowMs);
-    const told = this.#registry.about(id, nowMs);
+    const told = this.#daemon.about(id, nowMs);
     if (!told) return seen;
     return told.stretches.length > 0 ? told : { ...told, stretches: seen.stretches };
   }
 
-  #sight(nowMs: number): readonly Sighting[] {
+  /** All that can be seen from here, and all that the daemon knows besides. */
+  #agents(nowMs: number): readonly Sighting[] {
     const { silentAfterMs } = this.#options;
-    const found = {
-      files: [...this.#files.values()],
-      registered: this.#registry.registered(nowMs),
-      processes: this.#processes,
-    };
+    const found = { files: [...this.#files.values()], registered: [], processes: this.#processes };
     const silent = silentAfterMs === undefined ? {} : { silentAfterMs };
-    return sight(found, { nowMs, hostName: hostname(), ...silent });
+    const own = sight(found, { nowMs, hostName: hostname(), ...silent });
+    return joinFresh(this.#daemon.told(nowMs), own);
   }
 
   async #watchFiles(signal: AbortSignal): Promise<void> {
@@ -110,13 +116,13 @@ export class Feed implements AsyncDisposable {
   #take(change: Change): void {
     switch (change.type) {
       case "snapshot":
-        for (const { path, record } of change.files) this.#files.set(path, { path, record });
+        for (const file of change.files) this.#put(file);
         this.#problems = countProblems(change.warnings);
         this.#hasFiles = true;
         return;
       case "upsert":
       case "state":
-        this.#files.set(change.file.path, change.file);
+        this.#put(change.file);
         return;
       case "remove":
         this.#files.delete(change.path);
@@ -124,6 +130,12 @@ export class Feed implements AsyncDisposable {
       case "warnings":
         this.#problems = countProblems(change.warnings);
     }
+  }
+
+  /** What a daemon mirrors is its registry again. */
+  #put({ path, record }: StatusFile): void {
+    if (isMirrored(record)) this.#files.delete(path);
+    else this.#files.set(path, { path, record });
   }
 
   #beginLooking(): void {
@@ -136,11 +148,22 @@ export class Feed implements AsyncDisposable {
   #look(): void {
     this.#processes = findProcesses();
     const found = { files: [...this.#files.values()], processes: this.#processes };
-    const looked = this.#surroundings.look(this.#sight(Date.now()), found);
+    const looked = this.#surroundings.look(this.#agents(Date.now()), found);
     this.#beside = new Map(looked.map((agent) => [agent.id, besideOf(agent)]));
-    this.#registry.askAgain();
+    this.#daemon.askAgain();
     this.#options.onNews();
   }
+}
+
+/**
+ * Of agents that are registered the daemon tells, with all it knows of them from elsewhere. Of all others
+ * that can be seen from here too, we see it first.
+ */
+function joinFresh(told: readonly Sighting[], own: readonly Sighting[]): readonly Sighting[] {
+  if (told.length === 0) return own;
+  const registered = new Set(told.filter(isFromRegistry).flatMap(namesOf));
+  const fresh = own.filter((agent) => !namesOf(agent).some((name) => registered.has(name)));
+  return joined(fresh, told);
 }
 
 type Beside = Pick<Sighting, "branch" | "tokens" | "costUsd">;

@@ -11,10 +11,11 @@ import type { Key } from "./screen/keys.ts";
 import { layout } from "./screen/layout.ts";
 import { limits } from "./screen/limits.ts";
 import { firstModel, type Model } from "./screen/model.ts";
-import { doingOf, whereOf } from "./screen/rows.ts";
+import { isOfInterest } from "./screen/rows.ts";
 import { learn, notify, press, type Wish } from "./screen/steer.ts";
 import { goToPane } from "./screen/tmux.ts";
 import { changesBetween, type SightingChange } from "./sighting-changes.ts";
+import { doingOf, whereOf } from "./sighting-words.ts";
 import type { Values } from "./table.ts";
 import { print, say, screen as terminal } from "./terminal.ts";
 import { jsonOf, printable } from "./text.ts";
@@ -23,10 +24,11 @@ import { durationIn, textIn } from "./values.ts";
 import { Feed, type FeedOptions } from "./watch-feed.ts";
 
 export async function watch(values: Values): Promise<number> {
-  const where = {
-    directory: directoryFrom(values),
-    silentAfterMs: durationIn(values, "silent-after"),
-  };
+  const silentAfterMs = durationIn(values, "silent-after");
+  if (silentAfterMs !== undefined && silentAfterMs < 1_000) {
+    throw mistake("--silent-after is one second or more");
+  }
+  const where = { directory: directoryFrom(values), silentAfterMs };
   if (values["json"] === true) return await stream(values, where, printJson);
   if (!hasFullScreen()) {
     say(
@@ -53,7 +55,7 @@ class LiveView {
   readonly #values: Values;
   readonly #where: Where;
   readonly #ended: PromiseWithResolvers<number> = Promise.withResolvers<number>();
-  #model: Model = firstModel(Date.now());
+  #model: Model;
   #feed: Feed | undefined;
   #screen: FullScreen | undefined;
   #drawing: NodeJS.Timeout | undefined;
@@ -61,6 +63,7 @@ class LiveView {
   constructor(values: Values, where: Where) {
     this.#values = values;
     this.#where = where;
+    this.#model = firstModel(Date.now(), { isOfAll: values["all"] === true });
   }
 
   async run(): Promise<number> {
@@ -164,7 +167,10 @@ async function stream(values: Values, where: Where, printer: Printer): Promise<n
   const show = (): void => {
     if (!feed.isComplete) return;
     const nowMs = Date.now();
-    const { agents } = feed.scene(nowMs);
+    const isOfAll = values["all"] === true;
+    const agents = feed
+      .scene(nowMs)
+      .agents.filter((agent) => isOfAll || isOfInterest(agent, nowMs));
     const isRead = known
       ? changesBetween(known, agents).every((change) => printer.one(change, nowMs))
       : printer.all(agents, nowMs);

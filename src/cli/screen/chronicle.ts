@@ -5,9 +5,9 @@
 import type { Sighting } from "../../wire/api/index.ts";
 import type { Stretch } from "../history.ts";
 import { changesBetween } from "../sighting-changes.ts";
+import { toneOf } from "../sighting-words.ts";
 import { limits } from "./limits.ts";
 import type { About, Happening } from "./model.ts";
-import { toneOf } from "./rows.ts";
 
 export class Chronicle {
   #agents: ReadonlyMap<string, Sighting> = new Map();

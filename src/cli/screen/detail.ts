@@ -2,10 +2,10 @@
 import type { Known, Sighting } from "../../wire/api/index.ts";
 import type { Stretch } from "../history.ts";
 import { printPath } from "../paths.ts";
-import { ago, atTime, forHowLong, grouped, left } from "../times.ts";
+import { spentBy, toneOf, whereOf } from "../sighting-words.ts";
+import { ago, atTime, forHowLong, left } from "../times.ts";
 import { limits } from "./limits.ts";
 import type { About, Happening, Model } from "./model.ts";
-import { doingOf, toneOf, whereOf } from "./rows.ts";
 import { fitLine, joinSpans, type Line, type Look, padLine, span, wrapText } from "./spans.ts";
 import { stripOf } from "./strip.ts";
 
@@ -59,15 +59,15 @@ function aboutOf({ about, nowMs }: Model, agent: Sighting): About {
 
 /** Who, how, since when: the title above all that follows. */
 export function titleOf(agent: Sighting, nowMs: number): Line {
-  const { name, state, sinceMs, branch, isContradicted } = agent;
+  const { name, state, sinceMs, isContradicted } = agent;
   const since = sinceMs === undefined ? "" : ` for ${forHowLong(nowMs - sinceMs)}`;
-  const where = [whereOf(agent), ...(branch === undefined ? [] : [branch])].filter(Boolean);
+  const where = whereOf(agent);
   return joinSpans(
     [
       [span(name, "bold")],
       [span(`${state}${since}`, toneOf[state])],
-      ...where.map((part) => [span(part, "dim")]),
       ...(isContradicted ? [[span("sources disagree", "warn")]] : []),
+      ...(where === "" ? [] : [[span(where, "dim")]]),
     ],
     " · ",
   );
@@ -78,25 +78,20 @@ function factsOf(
   about: About,
   { nowMs, cells }: { readonly nowMs: number; readonly cells: number },
 ): readonly Fact[] {
-  const { state, goal, task, tokens, costUsd, known, hint, lastProgressAtMs } = agent;
-  const doing = doingOf(agent);
+  const { state, doing, goal, task, known, hint, lastProgressAtMs } = agent;
   const stripCells = Math.min(limits.stripCells, Math.max(10, cells - 2));
   const strip = stripOf(about.stretches, { endMs: nowMs, ms: limits.stripMs, cells: stripCells });
-  const spent = [
-    ...(tokens ? [`${grouped(tokens.input)} tokens in, ${grouped(tokens.output)} out`] : []),
-    ...(costUsd === undefined ? [] : [`$${costUsd.toFixed(2)}`]),
-  ];
   return [
-    ...fact(state === "waiting" ? "asks" : "doing", hint === undefined ? doing : ""),
+    ...fact(state === "waiting" ? "asks" : "doing", doing),
     ...fact("task", task === doing ? undefined : task),
-    ...fact("goal", doing === `goal: ${goal}` ? undefined : goal),
+    ...fact("goal", goal),
     { name: "last hour", line: [...strip, span("▏", "dim")] },
     ...(lastProgressAtMs === undefined ? [] : fact("progress", ago(lastProgressAtMs, nowMs))),
     ...known.map((one, index) => ({
       name: index === 0 ? "known from" : "",
       line: knownLine(one, nowMs),
     })),
-    ...fact("spent", spent.join(" · ")),
+    ...fact("spent", spentBy(agent)),
     ...about.facts.flatMap(({ name, text, untilMs }) =>
       fact(name, untilMs === undefined ? text : `${text} · ${left(untilMs, nowMs)}`),
     ),

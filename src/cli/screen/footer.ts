@@ -1,12 +1,13 @@
 /** The last two lines: how it stands, and what can be done. */
 import type { Sighting } from "../../wire/api/index.ts";
+import { toneOf } from "../sighting-words.ts";
 import { ago, countOf, grouped } from "../times.ts";
-import { type Model, rowsOf } from "./model.ts";
-import { toneOf } from "./rows.ts";
+import { agentsOf, type Model, rowsOf } from "./model.ts";
 import { cellsOf, joinSpans, justify, type Line, span } from "./spans.ts";
 
 export function totalsOf(model: Model, cells: number): Line {
-  const { agents, filter, sort, problems } = model;
+  const { filter, sort, problems } = model;
+  const agents = agentsOf(model);
   const count = (state: Sighting["state"]): number =>
     agents.filter((agent) => agent.state === state).length;
   const waiting = count("waiting");
@@ -21,6 +22,8 @@ export function totalsOf(model: Model, cells: number): Line {
   const working = count("working");
   if (working > 0) parts.push([span(`${grouped(working)} working`, "dim")]);
   parts.push([span(countOf(agents.length, "agent"), "dim")]);
+  const hidden = model.agents.length - agents.length;
+  if (hidden > 0) parts.push([span(`${grouped(hidden)} ended`, "dim")]);
   if (filter !== "") parts.push([span(`${grouped(rowsOf(model).length)} with ${filter}`)]);
   if (sort !== "attention") parts.push([span(sortWords[sort])]);
   if (problems > 0) {

@@ -52,8 +52,11 @@ test("the list says who waits, for how long, where and for what; the totals coun
   const lines = screenOf(showing(several));
   assert.equal(lines.length, 24);
   assert.match(lines[0] ?? "", /^ {3}STATE {5}FOR {5}AGENT/);
-  assert.match(lines[1] ?? "", /^›● waiting {3}4 min {3}claude-code +\/src\/billing +delete 3/);
-  assert.match(lines[2] ?? "", /^ ◌ silent {4}9 min {3}opencode +here +last: editing main\.tf/);
+  assert.match(
+    lines[1] ?? "",
+    /^›● waiting {3}4 min {3}claude-code +\/src\/billing +asks: delete 3/,
+  );
+  assert.match(lines[2] ?? "", /^ ◌ silent {4}9 min {3}opencode +last: editing main\.tf/);
   assert.match(lines[4] ?? "", /unknown .* tipstaff install codex/);
   assert.match(lines[22] ?? "", /^ 1 waits for you · 1 silent · 1 working · 4 agents +no daemon$/);
   assert.equal(
@@ -73,13 +76,13 @@ test("the detail tells goal, last hour, spending, and how each fact is known and
     facts: [{ name: "holds", text: "invoice-42", untilMs: nowMs + 41_000 }],
   } as const;
   const text = screenOf(showing(several, { about })).join("\n");
-  assert.match(text, /^── claude-code · waiting for 4 min · \/src\/billing · main ─+$/m);
+  assert.match(text, /^── claude-code · waiting for 4 min · \/src\/billing \(main\) ─+$/m);
   assert.match(text, /^ asks +delete 3 migration files\?$/m);
   assert.match(text, /^ goal +tidy up the migrations$/m);
   assert.match(text, /^ last hour {4}┈{40}█{16}!{4}▏$/m);
   assert.match(text, /^ known from +hook +input-required for 4 min · heard 2 s ago$/m);
   assert.match(text, /^ {14}process +running · heard 1 s ago$/m);
-  assert.match(text, /^ spent +120,412 tokens in, 8,201 out · \$1\.24$/m);
+  assert.match(text, /^ spent +120k in · 8k out · \$1\.24$/m);
   assert.match(text, /^ holds +invoice-42 · 41 s left$/m);
 });
 

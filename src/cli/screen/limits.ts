@@ -30,10 +30,12 @@ export const limits = {
   drawPauseMs: 16,
   /** Between two attempts to find a daemon. On this machine that costs next to nothing. */
   daemonPauseMs: 1_000,
+  /** The same where another program has the address. */
+  strangerPauseMs: 30_000,
   /** Between two questions to the daemon, so that what comes together is asked together. */
   askPauseMs: 50,
-  /** How long the registry of a daemon that was lost is shown: longer than it takes to start again. */
-  lostRegistryMs: 15_000,
+  /** How long what a lost daemon told is shown: longer than it takes to start again. */
+  unseenMs: 15_000,
   /** How long a note stays where the keys are. */
   noticeMs: 4_000,
   /** Of the filter. */

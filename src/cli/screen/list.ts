@@ -1,10 +1,10 @@
 /** The agents, one a line. */
 import type { Sighting } from "../../wire/api/index.ts";
+import { doingOf, knownFrom, markOf, toneOf, whereOf } from "../sighting-words.ts";
 import { fit, pad, printable, widthOf } from "../text.ts";
-import { ago, countOf, forHowLong } from "../times.ts";
-import { type Model, rowsOf } from "./model.ts";
+import { countOf, forHowLong } from "../times.ts";
+import { agentsOf, type Model, rowsOf } from "./model.ts";
 import { cellsIn, listRowsIn, type Size } from "./regions.ts";
-import { doingOf, markOf, toneOf, whereOf } from "./rows.ts";
 import { emptyLine, type Line, span } from "./spans.ts";
 
 /** A line of titles and all agents there is room for. */
@@ -21,9 +21,11 @@ export function listOf(model: Model, size: Size): readonly Line[] {
   return [titlesOf(columns), ...list];
 }
 
-function nobody({ agents, filter, daemon }: Model): readonly Line[] {
-  if (agents.length > 0) {
-    return [emptyLine, [span(`  none of ${countOf(agents.length, "agent")} has ${filter} in it`)]];
+function nobody(model: Model): readonly Line[] {
+  const { filter, daemon } = model;
+  const count = agentsOf(model).length;
+  if (count > 0) {
+    return [emptyLine, [span(`  none of ${countOf(count, "agent")} has ${filter} in it`)]];
   }
   // Before the first answers are in, nobody can tell.
   if (daemon.kind === "asked") return [emptyLine, [span("  looking around", "dim")]];
@@ -60,13 +62,13 @@ function columnsIn(cells: number): readonly Column[] {
   const where: Column = {
     title: "WHERE",
     cells: share(cells, { of: 0.22, from: 16, to: 44 }),
-    text: whereOf,
+    // A narrow column is for what tells agents apart; the branch is in the detail.
+    text: ({ branch, ...agent }) => whereOf(cells < 110 || !branch ? agent : { ...agent, branch }),
   };
   const known: Column = {
     title: "KNOWN FROM",
     cells: 21,
-    text: ({ known: [best] }, nowMs) =>
-      best ? `${best.source} · ${ago(best.heardAtMs, nowMs)}` : "",
+    text: knownFrom,
   };
   const before = [since, name, ...(cells >= 60 ? [where] : [])];
   const after = cells >= 95 ? [known] : [];

@@ -2,7 +2,7 @@
 import type { Sighting } from "../../wire/api/index.ts";
 import type { Stretch } from "../history.ts";
 import type { Tone } from "../terminal.ts";
-import { matches, type Sort, sorted } from "./rows.ts";
+import { isOfInterest, matches, type Sort, sorted } from "./rows.ts";
 
 /** Something that happened, as one line. */
 export type Happening = {
@@ -70,11 +70,16 @@ export type Model = Scene & {
   /** Letters go into the filter. */
   readonly isTyping: boolean;
   readonly sort: Sort;
+  /** Also those that ended, or were lost long ago. */
+  readonly isOfAll: boolean;
   /** Said once, where the keys are. */
   readonly notice: (Happening & { readonly untilMs: number }) | undefined;
 };
 
-export function firstModel(nowMs: number): Model {
+export function firstModel(
+  nowMs: number,
+  { isOfAll = false }: { readonly isOfAll?: boolean } = {},
+): Model {
   return {
     agents: [],
     about: undefined,
@@ -89,12 +94,20 @@ export function firstModel(nowMs: number): Model {
     filter: "",
     isTyping: false,
     sort: "attention",
+    isOfAll,
     notice: undefined,
   };
 }
 
+/** Those that there are to look at. */
+export function agentsOf({ agents, isOfAll, nowMs }: Model): readonly Sighting[] {
+  return isOfAll ? agents : agents.filter((agent) => isOfInterest(agent, nowMs));
+}
+
 /** The agents that are shown, in their order. */
-export function rowsOf({ agents, filter, sort }: Model): readonly Sighting[] {
+export function rowsOf(model: Model): readonly Sighting[] {
+  const { filter, sort } = model;
+  const agents = agentsOf(model);
   const matching = filter === "" ? agents : agents.filter((agent) => matches(agent, filter));
   return sorted(matching, sort);
 }

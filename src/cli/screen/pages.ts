@@ -1,8 +1,8 @@
 /** Views that have the screen to themselves: one agent, what happened, the keys. */
+import { markOf, toneOf } from "../sighting-words.ts";
 import { inspectionOf, pastLines, titleOf } from "./detail.ts";
 import { type Model, selectedOf } from "./model.ts";
 import { cellsIn, pageRowsIn, type Size } from "./regions.ts";
-import { markOf, toneOf } from "./rows.ts";
 import { joinSpans, type Line, padLine, span } from "./spans.ts";
 
 export type Page = {
@@ -62,6 +62,7 @@ const keys: readonly (readonly [string, string])[] = [
   ["enter", "inspect the agent; enter or esc goes back, ← → to the next"],
   ["/", "filter as you type: every word must stand in what is known; esc clears"],
   ["s", "sort: what waits for you, by name, by directory, the latest first"],
+  ["a", "all: also those that ended, or were lost long ago"],
   ["g", "go to the agent's tmux pane"],
   ["e", "what happened to the agent; again: to everybody"],
   ["ctrl-l", "draw the screen again"],

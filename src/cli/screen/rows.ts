@@ -1,7 +1,7 @@
-/** Which agents are shown, in which order, and what a row says. */
-import type { Sighting, SightingState } from "../../wire/api/index.ts";
-import { printPath } from "../paths.ts";
-import type { Tone } from "../terminal.ts";
+/** Which agents are shown, and in which order. */
+import type { Sighting } from "../../wire/api/index.ts";
+import { limits } from "../limits.ts";
+import { whereOf } from "../sighting-words.ts";
 
 /** `attention`: as the sources are ranked, what waits for a person first. */
 export const sorts = ["attention", "name", "where", "latest"] as const;
@@ -41,37 +41,7 @@ export function matches(agent: Sighting, filter: string): boolean {
   return words.every((word) => text.includes(word));
 }
 
-export const toneOf: Readonly<Record<SightingState, Tone | undefined>> = {
-  waiting: "warn",
-  working: "good",
-  silent: "warn",
-  failed: "bad",
-  lost: "bad",
-  idle: undefined,
-  stopped: "dim",
-  unknown: "dim",
-};
-
-export const markOf: Readonly<Record<SightingState, string>> = {
-  waiting: "●",
-  working: "●",
-  silent: "◌",
-  failed: "✕",
-  lost: "◌",
-  idle: " ",
-  stopped: " ",
-  unknown: " ",
-};
-
-/** Its directory, or if it has none, its machine. */
-export function whereOf({ workspace, host }: Sighting): string {
-  return workspace === undefined ? host : printPath(workspace);
-}
-
-/** What it does, in its own words; what it was at, if it does nothing any more. */
-export function doingOf({ state, doing, task, goal, hint }: Sighting): string {
-  const said = doing ?? task;
-  if (said !== undefined) return state === "silent" || state === "lost" ? `last: ${said}` : said;
-  if (goal !== undefined) return `goal: ${goal}`;
-  return hint === undefined ? "" : `${hint} shows more`;
+/** Who has ended, or was lost long ago, is history: shown only where all are. */
+export function isOfInterest({ state, sinceMs = 0 }: Sighting, nowMs: number): boolean {
+  return state !== "stopped" && !(state === "lost" && nowMs - sinceMs > limits.lostShownMs);
 }

@@ -174,6 +174,7 @@ function pressedInList(model: Model, key: Key, size: Size): Model {
       : { ...model, view: { kind: "inspect", scroll: 0 } };
   }
   if (key.name === "escape") return { ...model, filter: "" };
+  if (key.name === "text" && key.text === "a") return { ...model, isOfAll: !model.isOfAll };
   if (key.name === "text" && key.text === "s") {
     const next = sorts[(sorts.indexOf(model.sort) + 1) % sorts.length] ?? "attention";
     return { ...model, sort: next };

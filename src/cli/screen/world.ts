@@ -1,4 +1,5 @@
 /** Agents for tests of the screen. */
+import { hostname } from "node:os";
 import type { Sighting } from "../../wire/api/index.ts";
 import type { Key, KeyName } from "./keys.ts";
 import { layout } from "./layout.ts";
@@ -13,7 +14,7 @@ export function agentNamed(id: string, more: Partial<Sighting> = {}): Sighting {
   return {
     id,
     name: id,
-    host: "here",
+    host: hostname(),
     state: "working",
     sinceMs: nowMs - 60_000,
     known: [{ source: "hook", state: "working", word: "working", heardAtMs: nowMs - 2_000 }],

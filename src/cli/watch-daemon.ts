@@ -1,24 +1,31 @@
 /**
- * What a daemon tells a live view: who is registered, what happens, and more of the agent one looks at. It
- * may come and go; each time it comes, everything is asked anew.
+ * What a daemon tells a live view: whom it knows, what happens, and more of the agent one looks at. It may
+ * come and go; each time it comes, everything is asked anew.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { RegisteredAgent } from "../sightings/index.ts";
-import type { Agent, AgentDetail, Answer, Entry, Input, OperationName } from "../wire/api/index.ts";
+import type {
+  AgentDetail,
+  Answer,
+  Entry,
+  Input,
+  OperationName,
+  Sighting,
+} from "../wire/api/index.ts";
 import { call } from "./daemon.ts";
 import { describeEntry, Names } from "./entry-line.ts";
 import { subjectsOf } from "./events.ts";
 import { Failure } from "./failure.ts";
 import { follow } from "./follow.ts";
 import { stretchesOf } from "./history.ts";
-import { limits } from "./limits.ts";
-import { limits as screenLimits } from "./screen/limits.ts";
+import { limits as cli } from "./limits.ts";
+import { limits } from "./screen/limits.ts";
 import type { About, AboutFact, DaemonState, Happening } from "./screen/model.ts";
 import { askOverview } from "./status.ts";
 import type { Values } from "./table.ts";
 
-export type WatchedRegistryOptions = {
+export type WatchedDaemonOptions = {
   readonly signal: AbortSignal;
+  readonly silentAfterMs: number | undefined;
   /** Something is different now. */
   readonly onNews: () => void;
   /** We were wrong. */
@@ -46,12 +53,12 @@ const newsworthy = [
   "plane.",
 ];
 
-export class WatchedRegistry {
+export class WatchedDaemon {
   readonly #values: Values;
-  readonly #options: WatchedRegistryOptions;
+  readonly #options: WatchedDaemonOptions;
   readonly #names = new Names();
-  #daemon: DaemonState = { kind: "asked" };
-  #registered: readonly RegisteredAgent[] = [];
+  #state: DaemonState = { kind: "asked" };
+  #told: readonly Sighting[] = [];
   /** Oldest first. */
   #entries: Entry[] = [];
   #focus: Focus | undefined;
@@ -59,20 +66,20 @@ export class WatchedRegistry {
   #asking: Promise<void> | undefined;
   #isAskedAgain = false;
 
-  constructor(values: Values, options: WatchedRegistryOptions) {
+  constructor(values: Values, options: WatchedDaemonOptions) {
     this.#values = values;
     this.#options = options;
   }
 
-  get daemon(): DaemonState {
-    return this.#daemon;
+  get state(): DaemonState {
+    return this.#state;
   }
 
-  /** For a moment also of a daemon that was lost: it may only be starting again. */
-  registered(nowMs: number): readonly RegisteredAgent[] {
+  /** Whom it knows. For a moment also of one that was lost: it may only be starting again. */
+  told(nowMs: number): readonly Sighting[] {
     const isForgotten =
-      this.#daemon.kind === "lost" && nowMs - this.#daemon.sinceMs > screenLimits.lostRegistryMs;
-    return isForgotten ? [] : this.#registered;
+      this.#state.kind === "lost" && nowMs - this.#state.sinceMs > limits.unseenMs;
+    return isForgotten ? [] : this.#told;
   }
 
   get happenings(): readonly Happening[] {
@@ -83,7 +90,7 @@ export class WatchedRegistry {
   about(id: string, nowMs: number): About | undefined {
     if (this.#focus?.id !== id) return undefined;
     const { entries, detail } = this.#focus;
-    const hour = { startMs: nowMs - screenLimits.stripMs, endMs: nowMs };
+    const hour = { startMs: nowMs - limits.stripMs, endMs: nowMs };
     return {
       id,
       stretches: stretchesOf(entries, hour),
@@ -101,7 +108,7 @@ export class WatchedRegistry {
 
   /** Soon, and once, however often it is called meanwhile. */
   askAgain(): void {
-    if (this.#daemon.kind !== "there") return;
+    if (this.#state.kind !== "there") return;
     this.#isAskedAgain = true;
     this.#asking ??= this.#keepAsking()
       .catch(this.#options.onFault)
@@ -114,18 +121,22 @@ export class WatchedRegistry {
   async run(): Promise<void> {
     const { signal, onNews } = this.#options;
     while (!signal.aborted) {
+      let pauseMs: number = limits.daemonPauseMs;
       try {
         await this.#attend();
       } catch (error) {
         if (!(error instanceof Failure) && !signal.aborted) throw error;
+        // Another program has the address: it is not asked all the time.
+        const isStranger = error instanceof Failure && error.code !== "unreachable";
+        if (isStranger) pauseMs = limits.strangerPauseMs;
       }
       await this.#asking;
-      const wasThere = this.#daemon.kind === "there";
-      if (wasThere) this.#daemon = { kind: "lost", sinceMs: Date.now() };
-      if (this.#daemon.kind === "asked") this.#daemon = { kind: "none" };
+      const wasThere = this.#state.kind === "there";
+      if (wasThere) this.#state = { kind: "lost", sinceMs: Date.now() };
+      if (this.#state.kind === "asked") this.#state = { kind: "none" };
       if (signal.aborted) return;
       onNews();
-      await sleep(screenLimits.daemonPauseMs, undefined, { signal }).catch(() => {});
+      await sleep(pauseMs, undefined, { signal }).catch(() => {});
     }
   }
 
@@ -138,12 +149,13 @@ export class WatchedRegistry {
         case "connected": {
           const { version } = await askOverview(this.#values, { signal });
           const page = await this.#call("listEntries", {
-            limit: screenLimits.happeningsMax,
+            limit: limits.happeningsMax,
             type: newsworthy,
           });
+          const { rows } = await this.#call("listAgents", { sort: "newest", limit: cli.pageMax });
+          for (const agent of rows.toReversed()) this.#names.learn(agent);
           this.#entries = page.rows.toReversed();
-          for (const entry of this.#entries) if ("agent" in entry) this.#names.learn(entry.agent);
-          this.#daemon = { kind: "there", version };
+          this.#state = { kind: "there", version };
           this.askAgain();
           onNews();
           break;
@@ -164,10 +176,10 @@ export class WatchedRegistry {
     if (!isNewsworthy || isKnown) return;
     if ("agent" in entry) this.#names.learn(entry.agent);
     this.#entries.push(entry);
-    if (this.#entries.length > screenLimits.happeningsMax) this.#entries.shift();
+    if (this.#entries.length > limits.happeningsMax) this.#entries.shift();
     const focus = this.#focus;
     if (focus && subjectsOf(entry).includes(focus.id)) {
-      const entries = [...focus.entries, entry].slice(-screenLimits.happeningsMax);
+      const entries = [...focus.entries, entry].slice(-limits.happeningsMax);
       this.#focus = { ...focus, entries };
     }
     this.askAgain();
@@ -187,40 +199,30 @@ export class WatchedRegistry {
         if (!(error instanceof Failure)) throw error;
       }
       onNews();
-      const pauseMs = Math.max(screenLimits.askPauseMs, (performance.now() - startedAtMs) * 4);
+      const pauseMs = Math.max(limits.askPauseMs, (performance.now() - startedAtMs) * 4);
       await sleep(pauseMs, undefined, { signal }).catch(() => {});
     }
   }
 
   async #ask(): Promise<void> {
-    const limit = limits.pageMax;
-    const [agents, leases, tasks, focus] = await Promise.all([
-      this.#call("listAgents", { limit, sort: "attention", liveness: ["alive", "unreachable"] }),
-      this.#call("listLeases", { limit }),
-      this.#call("listTasks", { limit, state: ["claimed"] }),
-      this.#focusId === undefined ? undefined : this.#askFocus(this.#focusId),
+    const { silentAfterMs } = this.#options;
+    const silent = silentAfterMs === undefined ? {} : { silentAfterMs };
+    const id = this.#focusId;
+    const [told, focus] = await Promise.all([
+      this.#call("getStatus", { limit: cli.pageMax, ...silent }),
+      id === undefined ? undefined : this.#askFocus(id),
     ]);
-    for (const agent of agents.rows) this.#names.learn(agent);
-    const leased = Map.groupBy(leases.rows, ({ holder }) => holder);
-    const claimed = Map.groupBy(tasks.rows, ({ claimant = "" }) => claimant);
-    this.#registered = agents.rows.map((agent) => ({
-      ...registeredAs(agent),
-      holds: [
-        ...(leased.get(agent.id) ?? []).map(({ taskId }) => `task ${taskId}`),
-        ...(claimed.get(agent.id) ?? []).map(({ type }) => type),
-      ],
-    }));
+    this.#told = told.agents;
     if (focus?.id === this.#focusId) this.#focus = focus;
   }
 
   async #askFocus(id: string): Promise<Focus> {
-    const page = await this.#call("listEntries", {
-      about: id,
-      type: newsworthy,
-      limit: screenLimits.aboutEntriesMax,
-    });
-    const isRegistered = this.#registered.some((agent) => agent.id === id);
-    const detail = isRegistered ? await this.#call("getAgent", { agentId: id }) : undefined;
+    const about = { about: id, type: newsworthy, limit: limits.aboutEntriesMax };
+    const isRegistered = this.#told.some((agent) => agent.id === id && isFromRegistry(agent));
+    const [page, detail] = await Promise.all([
+      this.#call("listEntries", about),
+      isRegistered ? this.#call("getAgent", { agentId: id }) : undefined,
+    ]);
     return { id, entries: page.rows.toReversed(), detail };
   }
 
@@ -241,23 +243,8 @@ type Focus = {
   readonly detail: AgentDetail | undefined;
 };
 
-function registeredAs({ id, card, liveness, activity, ...agent }: Agent): RegisteredAgent {
-  const { host, workspace, pid, startedAtMs } = card.metadata;
-  return {
-    id,
-    name: card.name,
-    liveness,
-    heardAtMs: agent.lastHeartbeatAtMs,
-    ...(activity ? { activity } : {}),
-    ...(host === undefined ? {} : { host }),
-    ...(workspace === undefined ? {} : { workspace }),
-    ...(isCount(pid) ? { pid: Number(pid) } : {}),
-    ...(isCount(startedAtMs) ? { startedAtMs: Number(startedAtMs) } : {}),
-  };
-}
-
-function isCount(text: string | undefined): boolean {
-  return text !== undefined && /^[1-9]\d{0,15}$/.test(text);
+export function isFromRegistry({ known }: Sighting): boolean {
+  return known.some(({ source }) => source === "registry");
 }
 
 function factsOf({ leases, claims, groups, card }: AgentDetail): readonly AboutFact[] {
