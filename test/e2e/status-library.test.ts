@@ -75,7 +75,7 @@ const ends: Readonly<
   "has nothing more to do": { body: "", exit: [0, null] },
   "says process.exit": { body: `${waits} process.exit(3);`, exit: [3, null] },
   "says process.exit while the disk is at work": {
-    body: `${waits} for (let n = 0; n < 9; n++) { status.working("n" + n); status.flush(); } process.exit(3);`,
+    body: `${waits} status.idle(); status.flush(); for (let n = 0; n < 9; n++) await null; process.exit(3);`,
     exit: [3, null],
   },
   "throws what nobody catches": { body: `${waits} null.x;`, exit: [1, null] },
@@ -120,6 +120,20 @@ test("a program that counts who listens to a signal finds itself alone", async (
   await program.line();
   program.kill("SIGTERM");
   assert.deepEqual(await program.exited, [null, "SIGTERM"]);
+});
+
+test("a program that goes on after a signal hears it once, and keeps its file", async () => {
+  await using scratch = await temporaryDirectory();
+  const body = `${waits} process.on("SIGHUP", () => console.log("reloaded")); console.log("on");`;
+  await using program = new Program(scratch.path, body);
+  await program.line();
+  await program.line();
+  program.kill("SIGHUP");
+  assert.equal(await program.line(), "reloaded");
+  assert.equal(readDirectory(scratch.path).files.length, 1);
+  program.kill("SIGTERM");
+  assert.deepEqual(await program.exited, [null, "SIGTERM"]);
+  assert.deepEqual(readdirSync(scratch.path), []);
 });
 
 test("a program that is killed leaves its last whole word", async () => {
