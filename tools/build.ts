@@ -17,7 +17,7 @@ const forNode: BuildOptions = {
 };
 
 /** Commands that bring the daemon's parts along: loaded when one of them is run. */
-const heavy = ["up", "doctor"];
+const heavy = ["up", "doctor", "install", "uninstall"];
 
 const leaveHeavyOut: Plugin = {
   name: "leave heavy commands out",
@@ -61,6 +61,8 @@ await build({
     embedded: "src/embedded.ts",
   },
   format: "esm",
+  // It is made so that a bundler cannot follow it.
+  external: ["jsonc-parser"],
   splitting: true,
   chunkNames: "chunk-[hash]",
   // Some dependencies are CommonJS and ask for node's own modules at run time.
@@ -89,7 +91,6 @@ await build({
   plugins: [leaveUnusedOut],
   footer: { js: "module.exports.writer(process.argv.slice(2));" },
 });
-cpSync("plugins/claude-code/hook", "dist/emitters/hook");
 for (const host of ["claude-code", "codex"]) {
   cpSync("dist/emitters/writer.cjs", `plugins/${host}/writer.cjs`);
 }

@@ -4,6 +4,8 @@ export const limits = {
   answerMs: 10_000,
   /** A page has a thousand rows at most; the input of a task, two megabytes. */
   answerBytesMax: 100_000_000,
+  /** How long a host may take to say its version. */
+  versionMs: 10_000,
   /** Whether somebody listens on a port of this machine. */
   portMs: 1_000,
 
@@ -26,6 +28,9 @@ export const limits = {
   /** What one process compares at ease. */
   policiesMax: 1_000_000,
   policyFileBytesMax: 50_000_000,
+  /** Of a change to a file, where it is shown; and files that are compared line by line. */
+  diffLinesMax: 60,
+  diffCellsMax: 4_000_000,
   /** What is wrong with files is told at once, up to here. */
   problemsShownMax: 20,
   /**

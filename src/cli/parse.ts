@@ -1,7 +1,7 @@
 /** The words of a command line, by the table. */
 import { parseArgs } from "node:util";
 import { nearest } from "./suggest.ts";
-import { type CommandRow, commands, type Flag, nouns, stop, type Values } from "./table.ts";
+import { type CommandRow, commands, type Flag, nouns, stop, type Values, writer } from "./table.ts";
 import { printable } from "./text.ts";
 
 export type Invocation =
@@ -30,7 +30,7 @@ type Found = { readonly command: CommandRow; readonly rest: readonly string[] };
 
 function findCommand(name: string, rest: readonly string[]): Found | Invocation {
   if (!Object.hasOwn(nouns, name)) {
-    const command = [...commands, stop].find((row) => row.name === name);
+    const command = [...commands, stop, writer].find((row) => row.name === name);
     return command ? { command, rest } : unknownCommand(name);
   }
   const [verb] = rest;

@@ -154,6 +154,9 @@ const action: Argument = { name: "action", help: "such as call" };
 const resource: Argument = { name: "resource", help: "such as tool:browser" };
 
 const unreachable = [3, "no daemon answers"] as const;
+const host: Argument = { name: "host", help: "claude-code or codex; may be several", isMany: true };
+const dryRun: Flag = { name: "dry-run", help: "show what would change, and change nothing" };
+const installExits = [[1, "refused; the message says why, and nothing was changed"]] as const;
 const askExits = [unreachable] as const;
 const getExits = [[1, "there is none, or more than one"], unreachable] as const;
 const writeExits = [[1, "refused; the message says why"], unreachable] as const;
@@ -172,6 +175,17 @@ export const stop: CommandRow = {
   flags: asking,
   exits: [],
   run: async (values) => (await import("./stop.ts")).stop(values),
+};
+
+/** Understood, but not offered: what the hook of a plugin starts that was installed without its writer. */
+export const writer: CommandRow = {
+  name: "writer",
+  summary: "write the status files of the hosts that have hooks, until the last session is over",
+  examples: ["tipstaff writer", "tipstaff writer ~/.local/state/tipstaff/emitters"],
+  arguments: [{ name: "directory", help: "where hooks put their events", isMany: true }],
+  flags: [],
+  exits: [],
+  run: async (_values, words) => (await import("./writer.ts")).writer(words),
 };
 
 export const commands: readonly CommandRow[] = [
@@ -695,6 +709,24 @@ export const commands: readonly CommandRow[] = [
     ],
     exits: [[1, "nothing is known of it"], unreachable],
     run: async (values, words) => (await import("./history.ts")).history(values, words),
+  },
+  {
+    name: "install",
+    summary: "make a host tell what its agents do; alone, say which hosts there are",
+    examples: ["tipstaff install claude-code", "tipstaff install codex --dry-run"],
+    arguments: [host],
+    flags: [dryRun, yes, json],
+    exits: installExits,
+    run: async (values, words) => (await import("./install.ts")).install(values, words),
+  },
+  {
+    name: "uninstall",
+    summary: "make a host as it was before install",
+    examples: ["tipstaff uninstall claude-code", "tipstaff uninstall codex --yes"],
+    arguments: [host],
+    flags: [dryRun, yes, json],
+    exits: installExits,
+    run: async (values, words) => (await import("./uninstall.ts")).uninstall(values, words),
   },
   {
     name: "completions",

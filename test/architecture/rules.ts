@@ -55,7 +55,10 @@ export const rooms: Readonly<Record<string, Room>> = {
   "serve.ts": { rooms: upToTesting, packages: ["node:*"] },
   "embedded.ts": { rooms: [...upToTesting, "serve.ts"], packages: ["node:*"] },
   "status.ts": { rooms: ["wire", "doors"], packages: ["node:*"] },
-  cli: { rooms: [...upToTesting, "serve.ts", "embedded.ts"], packages: ["node:*", "pino"] },
+  cli: {
+    rooms: [...upToTesting, "serve.ts", "embedded.ts"],
+    packages: ["node:*", "pino", "jsonc-parser"],
+  },
   // Another command line: files only, no daemon. Of the first it has how text gets to a terminal.
   "agent-status": { rooms: ["wire", "doors", "cli"], packages: ["node:*"] },
 };
