@@ -1,0 +1,164 @@
+/**
+ * The plugin that runs inside OpenCode: what the host tells goes into the state, and the state into the file.
+ * The file is there from the moment the plugin is loaded, because a host without a session is there, too.
+ */
+import { randomUUID } from "node:crypto";
+import { resolve } from "node:path";
+import { tmuxOf } from "../../wire/status-file/index.ts";
+import { call, memberOf, textIn } from "../fields.ts";
+import { attempt, hasOtherEmitter, Snapshot } from "../snapshot.ts";
+import {
+  absoluteStatusDirectory,
+  type Shared,
+  type Surroundings,
+  sharedBy,
+} from "../surroundings.ts";
+import { type About, agentName, recordOf } from "./record.ts";
+import { firstPromptIn, signalOfEvent, signalOfMessage, signalOfTool } from "./signals.ts";
+import { apply, emptyState, type State, type Told } from "./state.ts";
+
+/** What OpenCode calls. None of it ever rejects: the host would stop what it is doing. */
+export type Hooks = {
+  readonly event: (input: unknown) => Promise<void>;
+  readonly "chat.message": (input: unknown, output: unknown) => Promise<void>;
+  readonly "tool.execute.before": (input: unknown) => Promise<void>;
+  readonly "tool.execute.after": (input: unknown) => Promise<void>;
+  readonly dispose: () => Promise<void>;
+};
+
+/** `input`: what the host hands to a plugin, with its `client`, `project` and `directory`. */
+export function openPlugin(input: unknown, surroundings: Surroundings): Hooks {
+  const emitter = attempt(() => new Emitter(input, surroundings));
+  const tell = async (signalOf: () => Told | undefined): Promise<void> => {
+    attempt(() => {
+      const signal = signalOf();
+      if (signal) emitter?.tell(signal);
+    });
+  };
+  return {
+    event: (input) => tell(() => signalOfEvent(memberOf(input, "event"))),
+    "chat.message": (input, output) => tell(() => signalOfMessage(input, output)),
+    "tool.execute.before": (input) => tell(() => signalOfTool("tool.started", input)),
+    "tool.execute.after": (input) => tell(() => signalOfTool("tool.ended", input)),
+    dispose: async () => {
+      attempt(() => emitter?.end());
+    },
+  };
+}
+
+export function newAgentId(): string {
+  return `${agentName}-${randomUUID()}`;
+}
+
+class Emitter {
+  readonly #client: unknown;
+  readonly #surroundings: Surroundings;
+  readonly #shared: Shared = sharedBy(agentName);
+  readonly #directory: string;
+  readonly #about: About;
+  /** One file for each directory that a process works in, however often the plugin is installed (AS-81). */
+  readonly #place: string;
+  #state: State = emptyState;
+  #snapshot: Snapshot | undefined;
+  #stopListening: () => void = () => {};
+  /** Another plugin tells of this host (AS-94), or the host is done with us. */
+  #isOver = false;
+
+  constructor(input: unknown, surroundings: Surroundings) {
+    const { env, pid, workingDirectory } = surroundings;
+    const { TMUX, TMUX_PANE } = env;
+    const workspace = textIn(input, "directory") ?? workingDirectory();
+    this.#client = memberOf(input, "client");
+    this.#surroundings = surroundings;
+    this.#directory = absoluteStatusDirectory(surroundings);
+    this.#about = {
+      agentId: newAgentId(),
+      pid,
+      workspace: workspace === undefined ? undefined : resolve(workspace),
+      projectId: textIn(memberOf(input, "project"), "id"),
+      tmux: tmuxOf({ TMUX, TMUX_PANE }),
+    };
+    this.#place = JSON.stringify([this.#directory, workspace]);
+    this.#start();
+  }
+
+  tell(told: Told): void {
+    if (this.#isOver || ("session" in told && this.#isSomebodyElses(told.session))) return;
+    const before = this.#state;
+    this.#state = apply(before, told, this.#surroundings.clock.nowMs());
+    this.#own();
+    const { attached } = this.#state;
+    if (attached !== undefined && !before.sessions.has(attached)) this.#onFirst(attached);
+    if (this.#snapshot) this.#snapshot.show();
+    else this.#start();
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#stopListening();
+    const { owners, agentIds } = this.#shared;
+    for (const [key, owner] of owners) if (owner === this) owners.delete(key);
+    this.#snapshot?.end();
+    this.#snapshot = undefined;
+    agentIds.delete(this.#about.agentId);
+  }
+
+  #start(): void {
+    const { owners, agentIds } = this.#shared;
+    if (this.#isOver || owners.has(this.#place)) return;
+    if (this.#hasOther()) {
+      this.#isOver = true;
+      return;
+    }
+    owners.set(this.#place, this);
+    agentIds.add(this.#about.agentId);
+    const { clock, onExit } = this.#surroundings;
+    this.#snapshot = new Snapshot({
+      directory: this.#directory,
+      agentId: this.#about.agentId,
+      clock,
+      recordAt: (nowMs) => recordOf(this.#state, this.#about, nowMs),
+      onBeat: () => {
+        this.#state = apply(this.#state, { type: "beat" }, clock.nowMs());
+      },
+    });
+    this.#stopListening = onExit(() => attempt(() => this.end()));
+  }
+
+  #onFirst(session: string): void {
+    // One that was loaded after us has its file by now.
+    if (this.#snapshot && this.#hasOther()) this.end();
+    else this.#restoreGoal(session).catch(() => {});
+  }
+
+  /** A session that was resumed had its first prompt before we came. */
+  async #restoreGoal(session: string): Promise<void> {
+    const sessions = memberOf(this.#client, "session");
+    // Two generations of the host's client take the id in two places.
+    const request = { path: { id: session }, sessionID: session };
+    const answer = await call(sessions, "messages", request);
+    const text = firstPromptIn(memberOf(answer, "data") ?? answer);
+    if (text !== undefined) attempt(() => this.tell({ type: "goal.restored", session, text }));
+  }
+
+  #hasOther(): boolean {
+    const nowMs = this.#surroundings.clock.nowMs();
+    const isOurs = (id: string): boolean => this.#shared.agentIds.has(id);
+    const own = recordOf(this.#state, this.#about, nowMs);
+    return attempt(() => hasOtherEmitter(this.#directory, own, { nowMs, isOurs })) ?? false;
+  }
+
+  #isSomebodyElses(session: string): boolean {
+    const owner = this.#shared.owners.get(session);
+    return owner !== undefined && owner !== this;
+  }
+
+  #own(): void {
+    const { owners } = this.#shared;
+    for (const [key, owner] of owners) {
+      const isForgotten = key !== this.#place && !this.#state.sessions.has(key);
+      if (owner === this && isForgotten) owners.delete(key);
+    }
+    for (const session of this.#state.sessions.keys()) owners.set(session, this);
+  }
+}

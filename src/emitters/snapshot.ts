@@ -1,0 +1,175 @@
+/**
+ * The status file of a host, written from inside it. What a person waits for is on disk when the call
+ * returns; that the host is still there, or still busy, is written without stopping it. Nothing that goes
+ * wrong reaches the host (AS-27): the next heartbeat tries again.
+ */
+import { unlinkSync } from "node:fs";
+import {
+  type Clock,
+  readDirectory,
+  removeStatusFile,
+  replaceFile,
+  writeStatusFileInBackground,
+} from "../doors/status-files/index.ts";
+import {
+  deriveState,
+  limits,
+  printRecord,
+  type StatusRecord,
+  validate,
+} from "../wire/status-file/index.ts";
+import { textIn } from "./fields.ts";
+
+export type SnapshotOptions = {
+  /** Absolute. */
+  readonly directory: string;
+  readonly agentId: string;
+  /** Waiting with it must not keep the host running. */
+  readonly clock: Clock;
+  /** What to say now. */
+  readonly recordAt: (nowMs: number) => StatusRecord;
+  /** Told before each heartbeat. */
+  readonly onBeat?: () => void;
+};
+
+export class Snapshot {
+  readonly #options: SnapshotOptions;
+  readonly #heart = new AbortController();
+  /** As it was last put, or is being put, on disk. */
+  #written: StatusRecord | undefined;
+  #isWriting = false;
+  #next: StatusRecord | undefined;
+  /** Of a write that waits for the disk: taken away, the write comes to nothing. */
+  #temporary: string | undefined;
+
+  constructor(options: SnapshotOptions) {
+    this.#options = options;
+    this.show();
+    this.#beat().catch(() => {});
+  }
+
+  /** Something may be different now. */
+  show(): void {
+    const record = this.#record();
+    if (!record) return;
+    const before = this.#written;
+    if (!before || whatPeopleSee(record) !== whatPeopleSee(before)) this.#writeNow(record);
+    else if (record.runtime.last_activity_at !== before.runtime.last_activity_at) {
+      this.#writeSoon(record);
+    }
+  }
+
+  /** No heartbeat comes after this, and then the file goes (AS-26). */
+  end(): void {
+    this.#heart.abort();
+    this.#dropWrites();
+    attempt(() => removeStatusFile(this.#options.directory, this.#options.agentId));
+  }
+
+  async #beat(): Promise<void> {
+    const { clock, onBeat } = this.#options;
+    for (;;) {
+      await clock.until(clock.nowMs() + limits.heartbeatMs, this.#heart.signal);
+      if (onBeat) attempt(onBeat);
+      const record = this.#record();
+      if (record) this.#writeSoon(record);
+    }
+  }
+
+  #record(): StatusRecord | undefined {
+    if (this.#heart.signal.aborted) return undefined;
+    const { recordAt, clock } = this.#options;
+    return attempt(() => soundPartOf(recordAt(clock.nowMs())));
+  }
+
+  #writeNow(record: StatusRecord): void {
+    const { directory, agentId } = this.#options;
+    this.#dropWrites();
+    attempt(() => {
+      replaceFile(directory, agentId, new TextEncoder().encode(printRecord(record)));
+      this.#written = record;
+    });
+  }
+
+  #writeSoon(record: StatusRecord): void {
+    this.#written = record;
+    this.#next = record;
+    if (!this.#isWriting) this.#write().catch(() => {});
+  }
+
+  async #write(): Promise<void> {
+    this.#isWriting = true;
+    while (this.#next) {
+      const record = this.#next;
+      this.#next = undefined;
+      try {
+        await writeStatusFileInBackground(this.#options.directory, record, (path) => {
+          this.#temporary = path;
+        });
+      } catch {
+        // Full, read-only, gone; or something newer was written meanwhile.
+      }
+    }
+    this.#isWriting = false;
+  }
+
+  /** Nothing older may come after what is written, or removed, now. */
+  #dropWrites(): void {
+    this.#next = undefined;
+    const path = this.#temporary;
+    this.#temporary = undefined;
+    if (path !== undefined) attempt(() => unlinkSync(path));
+  }
+}
+
+/**
+ * AS-94: whether something else writes a file for this host, and is alive: one of the same process, or one
+ * without a process of the same session. Two processes with one session are two hosts.
+ */
+export function hasOtherEmitter(
+  directory: string,
+  own: StatusRecord,
+  options: { readonly nowMs: number; readonly isOurs: (agentId: string) => boolean },
+): boolean {
+  const { nowMs, isOurs } = options;
+  const session = sessionOf(own);
+  return readDirectory(directory).files.some(({ record }) => {
+    const { agent_id: id, agent_name: name, runtime } = record;
+    if (name !== own.agent_name || id === own.agent_id || isOurs(id)) return false;
+    const isHost =
+      runtime.pid === undefined
+        ? session !== undefined && sessionOf(record) === session
+        : runtime.pid === own.runtime.pid;
+    const state = deriveState(record, { nowMs, staleAfterMs: limits.staleAfterMs });
+    return isHost && runtime.lifecycle === "running" && state !== "stale";
+  });
+}
+
+function sessionOf({ agent_name: name, x_meta, task }: StatusRecord): string | undefined {
+  return textIn(x_meta?.[name], "session_id") ?? task?.context_id;
+}
+
+/** AS-28: without the parts that no reader would take; undefined if nothing is left. */
+export function soundPartOf(record: StatusRecord): StatusRecord | undefined {
+  if (validate(record).length === 0) return record;
+  const { goal, task, a2a, x_meta, ...bare } = record;
+  if (validate(bare).length > 0) return undefined;
+  const parts = Object.entries({ goal, task, a2a, x_meta }).filter(
+    ([name, part]) => part && validate({ ...bare, [name]: part }).length === 0,
+  );
+  return { ...bare, ...Object.fromEntries(parts) };
+}
+
+/** Whatever happens in there stays there. */
+export function attempt<Result>(action: () => Result): Result | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
+}
+
+function whatPeopleSee({ runtime, ...rest }: StatusRecord): string {
+  const { updated_at: _, last_activity_at: __, ...health } = runtime;
+  return printRecord({ ...rest, runtime: { ...health, updated_at: "" } });
+}
