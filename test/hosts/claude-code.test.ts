@@ -102,9 +102,9 @@ test("Claude Code is told by its status file", async (t) => {
     await prompt(terminal, "Think hard");
     const turn = await model.turn();
     await stage.says("working", "thinking", turn.askedAtMs);
-    terminal.press("Escape");
+    const hiddenAtMs = await terminal.dismisses("esc to interrupt", "Escape");
     await turn.closed;
-    await stage.says("canceled", "Esc while thinking", await terminal.hides("esc to interrupt"));
+    await stage.says("canceled", "Esc while thinking", hiddenAtMs);
     // The words are back where they were typed.
     terminal.press("C-u");
   });
@@ -114,8 +114,8 @@ test("Claude Code is told by its status file", async (t) => {
     (await model.turn()).answer({ call: "Bash", input: { command: "sleep 20" } });
     await stage.runs("sleep 20");
     await stage.says("working", "long tool", performance.now());
-    terminal.press("Escape");
-    await stage.says("canceled", "Esc in a tool", await terminal.hides("esc to interrupt"));
+    const hiddenAtMs = await terminal.dismisses("esc to interrupt", "Escape");
+    await stage.says("canceled", "Esc in a tool", hiddenAtMs);
   });
 
   await tell("permission denied ends the turn", async () => {
@@ -141,7 +141,7 @@ test("Claude Code is told by its status file", async (t) => {
 
   await tell("after /exit it is gone", async () => {
     await prompt(terminal, "/exit");
-    await stage.isGone("exit", await terminal.shows("Pane is dead"));
+    await stage.isGone("exit", await terminal.ends());
   });
 
   await tell("killed at work, it is gone all the same", async () => {

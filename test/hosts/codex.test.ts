@@ -88,9 +88,9 @@ test("Codex is told by its status file", async (t) => {
     await prompt(terminal, "Think hard");
     const turn = await model.turn();
     await stage.says("working", "thinking", turn.askedAtMs);
-    terminal.press("Escape");
+    const hiddenAtMs = await terminal.dismisses("esc to interrupt", "Escape");
     await turn.closed;
-    await stage.says("canceled", "Esc while thinking", await terminal.hides("esc to interrupt"));
+    await stage.says("canceled", "Esc while thinking", hiddenAtMs);
   });
 
   await tell("Esc while a tool runs ends the turn", async () => {
@@ -98,8 +98,8 @@ test("Codex is told by its status file", async (t) => {
     (await model.turn()).answer({ call: "exec_command", input: { cmd: "sleep 20" } });
     await stage.runs("sleep 20");
     await stage.says("working", "long tool", performance.now());
-    terminal.press("Escape");
-    await stage.says("canceled", "Esc in a tool", await terminal.hides("esc to interrupt"));
+    const hiddenAtMs = await terminal.dismisses("esc to interrupt", "Escape");
+    await stage.says("canceled", "Esc in a tool", hiddenAtMs);
   });
 
   await tell("permission denied ends the turn", async () => {
@@ -146,7 +146,7 @@ test("Codex is told by its status file", async (t) => {
 
   await tell("after /quit it is gone", async () => {
     await prompt(terminal, "/quit");
-    await stage.isGone("quit", await terminal.shows("Pane is dead"));
+    await stage.isGone("quit", await terminal.ends());
   });
 
   await tell("killed at work, it is gone all the same", async () => {
@@ -200,7 +200,7 @@ test("Codex with its daemon works on when its window is gone", async (t) => {
     (await model.turn()).answer({ say: "The gate is painted." });
     await stage.says("idle", "end of turn", await second.shows("The gate is painted."));
     await prompt(second, "/quit");
-    await stage.isGone("quit", await second.shows("Disconnected from this task"));
+    await stage.isGone("quit", await second.ends());
   });
 
   stage.reports(t);
@@ -244,11 +244,8 @@ trust_level = "trusted"
 }
 
 async function trustHooks(terminal: Terminal): Promise<void> {
-  await terminal.shows("Hooks need review");
-  terminal.press("2");
-  await terminal.shows("› 2. Trust all");
-  terminal.press("Enter");
-  await terminal.hides("Hooks need review");
+  await terminal.dismisses("› 1. Review hooks", "2");
+  await terminal.dismisses("Hooks need review", "Enter");
 }
 
 /** Types it, and sends it once it stands there. */

@@ -67,7 +67,6 @@ test("OpenCode is told by its status file", async (t) => {
     const hiddenAtMs = await terminal.dismisses("Permission required", "Enter");
     await stage.says("working", "permission granted", hiddenAtMs);
     (await model.turn()).answer(shell("cat no-such-file"));
-    await terminal.shows("Permission required");
     await terminal.dismisses("Permission required", "Enter");
   });
 
@@ -116,7 +115,6 @@ test("OpenCode is told by its status file", async (t) => {
   await tell("Esc while a tool runs ends its work", async () => {
     await prompt(terminal, "Wait a little");
     (await model.turn()).answer(shell("sleep 20"));
-    await terminal.shows("Permission required");
     await terminal.dismisses("Permission required", "Enter");
     await stage.runs("sleep 20");
     await stage.says("working", "long tool", performance.now());
@@ -154,7 +152,7 @@ test("OpenCode is told by its status file", async (t) => {
     const second = start();
     await stage.says("idle", "second start", await second.shows("Ask anything", startMs));
     await prompt(second, "/exit");
-    await stage.isGone("exit", await second.shows("Pane is dead"));
+    await stage.isGone("exit", await second.ends());
   });
 
   stage.reports(t);
@@ -190,9 +188,8 @@ async function openStage(): Promise<Stage> {
 
 /** It wants to be told twice. */
 async function interrupt(terminal: Terminal): Promise<void> {
-  terminal.press("Escape");
-  await terminal.shows("esc again");
-  terminal.press("Escape");
+  await terminal.dismisses("esc interrupt", "Escape");
+  await terminal.dismisses("esc again", "Escape");
 }
 
 /** Types it, and sends it once it stands there. */

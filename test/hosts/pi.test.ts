@@ -76,9 +76,9 @@ test("Pi is told by its status file", async (t) => {
     await prompt(terminal, "Think hard");
     const turn = await model.turn();
     await stage.says("working", "thinking", turn.askedAtMs);
-    terminal.press("Escape");
+    const hiddenAtMs = await terminal.dismisses("Working...", "Escape");
     await turn.closed;
-    await stage.says("canceled", "Esc while thinking", await terminal.hides("Working..."));
+    await stage.says("canceled", "Esc while thinking", hiddenAtMs);
   });
 
   await tell("Esc while a tool runs ends its work", async () => {
@@ -86,8 +86,8 @@ test("Pi is told by its status file", async (t) => {
     (await model.turn()).answer({ call: "bash", input: { command: "sleep 20" } });
     await stage.runs("sleep 20");
     await stage.says("working", "long tool", performance.now());
-    terminal.press("Escape");
-    await stage.says("canceled", "Esc in a tool", await terminal.hides("Working..."));
+    const hiddenAtMs = await terminal.dismisses("Working...", "Escape");
+    await stage.says("canceled", "Esc in a tool", hiddenAtMs);
   });
 
   await tell("a refused key is a person's business", async () => {
@@ -105,7 +105,7 @@ test("Pi is told by its status file", async (t) => {
 
   await tell("after /quit it is gone", async () => {
     await prompt(terminal, "/quit");
-    await stage.isGone("quit", await terminal.shows("Pane is dead"));
+    await stage.isGone("quit", await terminal.ends());
   });
 
   await tell("killed at work, it is gone all the same", async () => {

@@ -1,4 +1,5 @@
 /** A real terminal for a program: a tmux server of its own, with one window. */
+import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
@@ -80,9 +81,9 @@ export class Terminal implements Disposable {
     return await this.#until(what, { isShown: false }, patience);
   }
 
-  /** Presses the key until the text is gone: a dialog may be deaf in its first moments. */
+  /** Presses the key as soon as the text is there, until it is gone: a dialog may be deaf in its first moments. */
   async dismisses(what: RegExp | string, key: string): Promise<number> {
-    const giveUpAtMs = performance.now() + patienceMs;
+    const giveUpAtMs = (await this.shows(what)) + patienceMs;
     for (;;) {
       this.press(key);
       try {
@@ -91,6 +92,16 @@ export class Terminal implements Disposable {
         if (performance.now() > giveUpAtMs) throw cause;
       }
     }
+  }
+
+  /** Resolves when the command has ended. */
+  async ends(): Promise<number> {
+    const giveUpAtMs = performance.now() + patienceMs;
+    while (!this.hasEnded) {
+      assert(performance.now() < giveUpAtMs, `the command never ended:\n${this.screen()}`);
+      await sleep(lookEveryMs);
+    }
+    return performance.now();
   }
 
   get hasEnded(): boolean {
