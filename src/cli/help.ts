@@ -28,7 +28,7 @@ function overview(): string {
   });
   return [
     "  tipstaff up          start it, then open http://localhost:9090",
-    "  tipstaff agents      see who is there",
+    "  tipstaff ps          see which agent waits for you",
     "",
     "The control plane for the agents you run.",
     "",

@@ -68,6 +68,7 @@ export function claimOfFile(
   const progressAtMs = latest(changedAtMs, activeAtMs);
   const session = sessionOf(record);
   const tmux = tmuxIn(record);
+  const doing = (state === "waiting" && askedIn(record)) || task?.summary;
   return {
     id: record.agent_id,
     name: record.agent_name,
@@ -84,7 +85,8 @@ export function claimOfFile(
     ...(session === undefined ? {} : { session }),
     ...(progressAtMs === undefined ? {} : { progressAtMs }),
     ...(runtime.workspace ? { workspace: runtime.workspace } : {}),
-    ...(task?.summary ? { doing: task.summary, task: task.summary } : {}),
+    ...(doing ? { doing } : {}),
+    ...(task?.summary ? { task: task.summary } : {}),
     ...(goal?.summary ? { goal: goal.summary } : {}),
     ...(tmux ? { tmux } : {}),
   };
@@ -153,6 +155,15 @@ export function claimOfProcess(
     ...(workspace === undefined ? {} : { workspace }),
     ...(tmux ? { tmux } : {}),
   };
+}
+
+/** What a person is asked, where the host's emitter tells it apart from what the agent was told to do. */
+function askedIn({ x_meta: meta }: StatusRecord): string | undefined {
+  for (const mark of hostMarks) {
+    const asks = memberOf(meta?.[mark], "asks");
+    if (typeof asks === "string") return asks;
+  }
+  return undefined;
 }
 
 /** Where hosts leave their mark in a record that one of their hooks or plugins wrote. */

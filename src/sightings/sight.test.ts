@@ -107,6 +107,17 @@ describe("what one source says", () => {
     assert.equal(seen.doing, "delete 3 files");
   });
 
+  test("who waits asks what its host was heard to ask, rather than what it was told to do", () => {
+    const task = { status_timestamp: ago(4 * minute), summary: "fix the build" };
+    const meta = { x_meta: { codex: { session_id: "s", asks: "Bash: rm -rf build" } } };
+    const waiting = only({ files: [file({ state: "input-required", task, ...meta })] });
+    assert.deepEqual([waiting.doing, waiting.task], ["Bash: rm -rf build", "fix the build"]);
+    assert.equal(
+      only({ files: [file({ state: "working", task, ...meta })] }).doing,
+      "fix the build",
+    );
+  });
+
   test("a record of a host's hook is told from one that anybody wrote", () => {
     assert.deepEqual(sourcesOf(only({ files: [hook()] })), ["hook"]);
     assert.deepEqual(sourcesOf(only({ files: [file()] })), ["file"]);

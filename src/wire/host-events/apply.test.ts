@@ -485,3 +485,26 @@ test("what happened later is not undone by what is told later", () => {
   const old = witness(session, { kind: "is", status: "idle", sinceMs: session.heardAtMs }, 2500);
   assert.equal(old, session);
 });
+
+test("what a person is asked stands beside what the agent was told, as long as one is asked", () => {
+  const asks = (...events: readonly HostEvent[]): unknown => {
+    const { task, x_meta: meta } = record(after([start, prompt, ...events]));
+    if (task) assert.equal(task.summary, "Fix the build");
+    const own = meta?.["claude_code"];
+    return own && typeof own === "object" && "asks" in own ? own["asks"] : undefined;
+  };
+  const run = { tool_name: "Bash", tool_input: { command: "rm -rf\tbuild" } };
+  const choose = { questions: [{ question: "Which\u0007 colour?" }] };
+  assert.equal(asks(pre), undefined);
+  assert.equal(asks(pre, event("PermissionRequest", run)), "Bash: rm -rf build");
+  assert.equal(asks(pre, event("PermissionRequest", run), post), undefined, "granted");
+  assert.equal(
+    asks(event("PreToolUse", { tool_name: "AskUserQuestion", tool_input: choose })),
+    "Which colour?",
+  );
+  assert.equal(asks(stop("Done.\nShall I push?")), "Shall I push?");
+  assert.equal(asks(stop("Done.")), undefined);
+  for (const odd of [null, 7, [], { command: 7 }, { questions: [null] }]) {
+    assert.equal(asks(pre, event("PermissionRequest", { ...run, tool_input: odd })), "Bash");
+  }
+});

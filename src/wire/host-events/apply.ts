@@ -13,7 +13,7 @@
 import { summarize, type TaskState } from "../status-file/index.ts";
 import { type HostEvent, idIn, isFromSubagent, isSynthetic, listIn, textIn } from "./event.ts";
 import { limits } from "./limits.ts";
-import { endsInQuestion, isQuestionTool } from "./questions.ts";
+import { askedIn, endsInQuestion, isQuestionTool, lastLineOf } from "./questions.ts";
 import type { Asking, Session, SessionGoal } from "./session.ts";
 
 /** What comes along with an event, from the one who received it. */
@@ -168,8 +168,9 @@ function stop(session: Session, event: HostEvent, atMs: number): Session {
     ...listIn(members, "background_tasks"),
   ];
   const over = { ...idle(session), turn: session.turn, subagents: subagentsIn(background) };
-  if (endsInQuestion(textIn(members, "last_assistant_message") ?? "")) {
-    return turnTo(over, { state: "input-required", event, atMs });
+  const lastWords = textIn(members, "last_assistant_message") ?? "";
+  if (endsInQuestion(lastWords)) {
+    return turnTo(over, { state: "input-required", event, atMs, asks: lastLineOf(lastWords) });
   }
   if (background.length > 0) return turnTo(over, { state: "submitted", event, atMs });
   return { ...over, turn: undefined };
@@ -197,7 +198,8 @@ export function interrupt(session: Session, atMs: number): Session {
   if (!turn || !isOpen(session)) return session;
   const isDenied = session.asking.some(({ what }) => what === "permission");
   const over = { ...idle(session), subagents: [] };
-  return { ...over, turn: { ...turn, state: isDenied ? "rejected" : "canceled", sinceMs: atMs } };
+  const state = isDenied ? "rejected" : "canceled";
+  return { ...over, turn: { ...turn, state, asks: undefined, sinceMs: atMs } };
 }
 
 /** Whether a turn is under way, be it that somebody is asked in the middle of it. */
@@ -222,7 +224,7 @@ export function anybody(what: Asking["what"]): Asking {
 
 function ask(session: Session, event: HostEvent, atMs: number, asking: Asking): Session {
   const asked = { ...session, asking: [...session.asking, asking].slice(-limits.callsMax) };
-  return turnTo(asked, { state: "input-required", event, atMs });
+  return turnTo(asked, { state: "input-required", event, atMs, asks: askedIn(event.members) });
 }
 
 function goOn(session: Session, event: HostEvent, atMs: number): Session {
@@ -236,13 +238,14 @@ export function idle(session: Session): Session {
 
 export type Towards = {
   readonly state: TaskState;
+  readonly asks?: string | undefined;
   readonly atMs: number;
   readonly event?: HostEvent;
   readonly summary?: string;
 };
 
 /** AS-92: what the turn is called and about stays until it ends. */
-export function turnTo(session: Session, { state, atMs, event, summary }: Towards): Session {
+export function turnTo(session: Session, { state, atMs, event, summary, asks }: Towards): Session {
   const { turn: before } = session;
   const named = event && (idIn(event.members, "turn_id") ?? idIn(event.members, "prompt_id"));
   const id = named ?? before?.id;
@@ -253,6 +256,7 @@ export function turnTo(session: Session, { state, atMs, event, summary }: Toward
       id,
       state,
       summary: summary ?? before?.summary ?? session.lastPrompt,
+      asks: state === "input-required" ? (asks ?? before?.asks) : undefined,
       sinceMs: isSame ? before.sinceMs : atMs,
     },
   };

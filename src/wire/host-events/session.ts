@@ -12,6 +12,8 @@ export type Turn = {
   readonly id: string | undefined;
   readonly state: TaskState;
   readonly summary: string | undefined;
+  /** What a person is asked, as long as one is. */
+  readonly asks: string | undefined;
   /** When this state began. */
   readonly sinceMs: number;
 };
@@ -92,6 +94,7 @@ export function recordOf(session: Session): StatusRecord | undefined {
     permission_mode: session.permissionMode,
     subagents: subagents.length === 0 ? undefined : subagents.length,
     last_error: session.lastError,
+    asks: turn?.asks,
   });
   return {
     schema_version: schemaVersion,
