@@ -17,7 +17,7 @@ import {
   statusPath,
   type Warning,
   watchDirectory,
-} from "./doors/status-files/index.ts";
+} from "./doors/status-files/library/index.ts";
 import {
   limits,
   type Moment,
@@ -26,14 +26,16 @@ import {
   tmuxOf,
 } from "./wire/status-file/index.ts";
 
-export type { StatusErrorCode, TaskUpdate } from "./doors/status-files/index.ts";
-export type {
-  DerivedState,
-  Json,
-  JsonObject,
-  Lifecycle,
-  StatusRecord,
-  TaskState,
+export type { StatusErrorCode, TaskUpdate } from "./doors/status-files/library/index.ts";
+export {
+  type DerivedState,
+  /** What others say is data; so it can be shown on a terminal. */
+  escapeForTerminal,
+  type Json,
+  type JsonObject,
+  type Lifecycle,
+  type StatusRecord,
+  type TaskState,
 } from "./wire/status-file/index.ts";
 export { type AgentStatus, StatusError, type StatusUpdate, type Warning };
 

@@ -4,6 +4,7 @@ import { execFile } from "node:child_process";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { startDaemon } from "../../src/embedded.ts";
+import { temporaryDirectory } from "../../src/testing/temporary.ts";
 
 const run = promisify(execFile);
 
@@ -13,14 +14,22 @@ const examples: Readonly<Record<string, RegExp>> = {
   demo: /^a dozen agents are at work; ctrl-c sends them home\n$/,
   embedded:
     /^scraper registered with a daemon at http:\/\/127\.0\.0\.1:\d+, gone when this ends\n$/,
+  "status-writer":
+    /^migrator asks: delete the old tables\?\nit is idle, then gone, and so is its file\n$/,
   leader: /term 2: planner-2 leads\neach planner planned once, in its own term/,
 };
 
 for (const [name, told] of Object.entries(examples)) {
   test(`the example ${name} shows what it says`, async () => {
     await using daemon = await startDaemon();
+    await using files = await temporaryDirectory();
     const { NODE_TEST_CONTEXT: _, ...outer } = process.env;
-    const env = { ...outer, TIPSTAFF_URL: daemon.url, TIPSTAFF_TOKEN: daemon.token };
+    const env = {
+      ...outer,
+      TIPSTAFF_URL: daemon.url,
+      TIPSTAFF_TOKEN: daemon.token,
+      AGENT_STATUS_DIR: files.path,
+    };
     const words = ["--conditions=@tipstaff/source", `examples/${name}/main.ts`, "2"];
     const { stdout, stderr } = await run(process.execPath, words, { env, timeout: 30_000 });
     assert.match(stdout, told);

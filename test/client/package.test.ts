@@ -42,6 +42,15 @@ test("the example that the README shows runs on the installed package", async ()
   assert.match(stdout, /scraper holds invoice-42/);
 });
 
+test("the example of a status file runs on the installed package, and its types are known", async () => {
+  const files = join(user.path, "files");
+  await cp(join(root, "examples/status-writer/main.ts"), join(user.path, "status-writer.ts"));
+  const env = { ...ownEnv(), AGENT_STATUS_DIR: files };
+  const { stdout } = await run(process.execPath, ["status-writer.ts"], { cwd: user.path, env });
+  assert.match(stdout, /^migrator asks: /);
+  assert.equal(await compile("status-writer.ts", surroundings["in Node"]), "");
+});
+
 for (const open of ["openEmbedded", "startDaemon"]) {
   test(`${open} is one line on the installed package, and leaves nothing running`, async (t) => {
     const program = `
@@ -89,12 +98,17 @@ const surroundings: Readonly<Record<string, readonly string[]>> = {
 for (const [where, flags] of Object.entries(surroundings)) {
   test(`its declarations say what it takes and gives, ${where}`, async () => {
     await writeFile(join(user.path, "typed.ts"), program);
-    const tsc = join(root, "node_modules/.bin/tsc");
-    const strict = ["--strict", "--noEmit", "--module", "nodenext", "--target", "esnext"];
-    const words = [...strict, "--ignoreConfig", "--skipLibCheck", "false", ...flags, "typed.ts"];
-    const told = await run(tsc, words, { cwd: user.path }).catch((error) => error);
-    assert.equal(told.stdout, "");
+    assert.equal(await compile("typed.ts", flags), "");
   });
+}
+
+/** What the compiler has to say about a program of the user. */
+async function compile(name: string, flags: readonly string[] = []): Promise<string> {
+  const tsc = join(root, "node_modules/.bin/tsc");
+  const strict = ["--strict", "--noEmit", "--module", "nodenext", "--target", "esnext"];
+  const words = [...strict, "--ignoreConfig", "--skipLibCheck", "false", ...flags, name];
+  const told = await run(tsc, words, { cwd: user.path }).catch((error) => error);
+  return told.stdout;
 }
 
 async function runProgram(t: TestContext, text: string): Promise<{ readonly stdout: string }> {
