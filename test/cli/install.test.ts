@@ -1,0 +1,101 @@
+/** `tipstaff install` and `uninstall`, as they are typed. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { scratch } from "../e2e/processes.ts";
+
+const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+
+type Outcome = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
+
+function tipstaff(home: string, ...words: readonly string[]): Outcome {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...words], {
+    encoding: "utf8",
+    env: { HOME: home, PATH: "/usr/bin:/bin", NODE_NO_WARNINGS: "1" },
+    input: "",
+  });
+  return { code: status, stdout, stderr };
+}
+
+test("a host is shown, installed, shown again and uninstalled", () => {
+  using home = scratch();
+  const settings = join(home.path, ".claude", "settings.json");
+  mkdirSync(join(home.path, ".claude"));
+  writeFileSync(settings, '{\n  "model": "opus"\n}');
+
+  const { stdout: before } = tipstaff(home.path, "install");
+  assert.match(before, /not installed +claude-code +tipstaff install claude-code/);
+
+  const dry = tipstaff(home.path, "install", "claude-code", "--dry-run");
+  assert.equal(dry.code, 0);
+  assert.match(dry.stdout, /settings\.json changes: \d+ hooks/);
+  assert.match(dry.stdout, /^ {2}\+ {3}"hooks": \{$/m);
+  assert.match(dry.stdout, /nothing was changed/);
+  assert.equal(readFileSync(settings, "utf8"), '{\n  "model": "opus"\n}');
+
+  const unasked = tipstaff(home.path, "install", "claude-code");
+  assert.equal(unasked.code, 2);
+  assert.match(unasked.stderr, /add --yes/);
+  assert.equal(readFileSync(settings, "utf8"), '{\n  "model": "opus"\n}');
+
+  const done = tipstaff(home.path, "install", "claude-code", "--yes");
+  assert.equal(done.code, 0);
+  assert.match(done.stdout, /Claude Code now tells what its agents do/);
+  assert.match(
+    done.stdout,
+    /as it was before: ~\/\.claude\/settings\.json\.tipstaff-backup-[0-9a-f]{12}/,
+  );
+
+  const again = tipstaff(home.path, "install", "claude-code", "--yes");
+  assert.equal(again.stdout, "Claude Code is installed already\n");
+  assert.match(tipstaff(home.path, "install").stdout, /^installed +claude-code *$/m);
+
+  const gone = tipstaff(home.path, "uninstall", "claude-code", "--yes");
+  assert.equal(gone.code, 0);
+  assert.equal(readFileSync(settings, "utf8"), '{\n  "model": "opus"\n}');
+  assert.equal(
+    tipstaff(home.path, "uninstall", "claude-code").stdout,
+    "Claude Code is not installed\n",
+  );
+});
+
+test("for machines: one document, with the text of each file before and after", () => {
+  using home = scratch();
+  const { stdout } = tipstaff(home.path, "install", "codex", "--json", "--yes");
+  const { hosts, isApplied, backups } = JSON.parse(stdout);
+  assert.equal(isApplied, true);
+  assert.deepEqual(backups, []);
+  const [{ name, changes }] = hosts;
+  assert.equal(name, "codex");
+  const path = join(home.path, ".codex", "hooks.json");
+  assert.equal(changes[0].path, path);
+  assert.equal(changes[0].kind, "create");
+  assert.equal(changes[0].before, null);
+  assert.equal(changes[0].after, readFileSync(path, "utf8"));
+  // Codex refuses a file in which anything else stands at the top.
+  assert.deepEqual(Object.keys(JSON.parse(changes[0].after)), ["hooks"]);
+});
+
+test("what cannot be understood stops everything, before anything is changed", () => {
+  using home = scratch();
+  mkdirSync(join(home.path, ".codex"));
+  writeFileSync(join(home.path, ".codex", "hooks.json"), "{ no");
+  const { code, stderr } = tipstaff(home.path, "install", "claude-code", "codex", "--yes");
+  assert.equal(code, 1);
+  assert.match(stderr, /~\/\.codex\/hooks\.json is not valid JSON: line 1 column 3/);
+  assert.equal(existsSync(join(home.path, ".claude")), false);
+  assert.match(tipstaff(home.path, "install").stdout, /unreadable +codex/);
+});
+
+test("a host that nobody knows, or none at all, is a mistake", () => {
+  using home = scratch();
+  const unknown = tipstaff(home.path, "install", "claude");
+  assert.equal(unknown.code, 2);
+  assert.match(unknown.stderr, /there is no host claude; did you mean claude-code\?/);
+  const none = tipstaff(home.path, "uninstall");
+  assert.equal(none.code, 2);
+  assert.match(none.stderr, /which host\?/);
+});
