@@ -123,25 +123,21 @@ export class Snapshot {
 }
 
 /**
- * AS-94: whether something else writes a file for this host, and is alive: one of the same process, or one
- * without a process of the same session. Two processes with one session are two hosts.
+ * AS-94: whether something else writes a file for this session, and is alive. A process id alone proves
+ * nothing, because containers that share a directory have the same ones; and two processes with one session
+ * are two hosts.
  */
 export function hasOtherEmitter(
   directory: string,
-  own: StatusRecord,
+  own: { readonly name: string; readonly session: string; readonly pid: number },
   options: { readonly nowMs: number; readonly isOurs: (agentId: string) => boolean },
 ): boolean {
   const { nowMs, isOurs } = options;
-  const session = sessionOf(own);
   return readDirectory(directory).files.some(({ record }) => {
     const { agent_id: id, agent_name: name, runtime } = record;
-    if (name !== own.agent_name || id === own.agent_id || isOurs(id)) return false;
-    const isHost =
-      runtime.pid === undefined
-        ? session !== undefined && sessionOf(record) === session
-        : runtime.pid === own.runtime.pid;
+    if (name !== own.name || isOurs(id) || sessionOf(record) !== own.session) return false;
     const state = deriveState(record, { nowMs, staleAfterMs: limits.staleAfterMs });
-    return isHost && runtime.lifecycle === "running" && state !== "stale";
+    return (runtime.pid ?? own.pid) === own.pid && state !== "stale" && state !== "stopped";
   });
 }
 

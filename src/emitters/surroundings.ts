@@ -32,10 +32,21 @@ export function surroundingsOf(host: NodeJS.Process): Surroundings {
       }
     },
     onExit: (listener) => {
-      host.on("exit", listener);
-      return () => host.off("exit", listener);
+      if (leaving.size === 0) host.on("exit", leave);
+      leaving.add(listener);
+      return () => {
+        leaving.delete(listener);
+        if (leaving.size === 0) host.off("exit", leave);
+      };
     },
   };
+}
+
+/** All of them share one listener: a host with many is warned of a leak. */
+const leaving = new Set<() => void>();
+
+function leave(): void {
+  for (const listener of leaving) listener();
 }
 
 /**

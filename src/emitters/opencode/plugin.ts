@@ -83,14 +83,20 @@ class Emitter {
   }
 
   tell(told: Told): void {
-    if (this.#isOver || ("session" in told && this.#isSomebodyElses(told.session))) return;
+    // Whoever was here first may be gone.
+    if (!this.#snapshot) this.#start();
+    if (!this.#snapshot || ("session" in told && this.#isSomebodyElses(told.session))) return;
     const before = this.#state;
     this.#state = apply(before, told, this.#surroundings.clock.nowMs());
     this.#own();
     const { attached } = this.#state;
-    if (attached !== undefined && !before.sessions.has(attached)) this.#onFirst(attached);
-    if (this.#snapshot) this.#snapshot.show();
-    else this.#start();
+    if (attached !== undefined && !before.sessions.has(attached)) {
+      this.#restoreGoal(attached).catch(() => {});
+    }
+    if (told.type === "prompted" && !before.sessions.get(told.session)?.goal) {
+      this.#standDown(told.session);
+    }
+    this.#snapshot?.show();
   }
 
   end(): void {
@@ -106,10 +112,6 @@ class Emitter {
   #start(): void {
     const { owners, agentIds } = this.#shared;
     if (this.#isOver || owners.has(this.#place)) return;
-    if (this.#hasOther()) {
-      this.#isOver = true;
-      return;
-    }
     owners.set(this.#place, this);
     agentIds.add(this.#about.agentId);
     const { clock, onExit } = this.#surroundings;
@@ -125,10 +127,16 @@ class Emitter {
     this.#stopListening = onExit(() => attempt(() => this.end()));
   }
 
-  #onFirst(session: string): void {
-    // One that was loaded after us has its file by now.
-    if (this.#snapshot && this.#hasOther()) this.end();
-    else this.#restoreGoal(session).catch(() => {});
+  /** AS-94: by the first prompt every plugin has heard of the session. */
+  #standDown(session: string): void {
+    const { clock } = this.#surroundings;
+    const { agentId, pid } = this.#about;
+    const isOurs = (id: string): boolean => id === agentId || this.#shared.agentIds.has(id);
+    const own = { name: agentName, session, pid };
+    const isTold = attempt(() =>
+      hasOtherEmitter(this.#directory, own, { nowMs: clock.nowMs(), isOurs }),
+    );
+    if (isTold) this.end();
   }
 
   /** A session that was resumed had its first prompt before we came. */
@@ -139,13 +147,6 @@ class Emitter {
     const answer = await call(sessions, "messages", request);
     const text = firstPromptIn(memberOf(answer, "data") ?? answer);
     if (text !== undefined) attempt(() => this.tell({ type: "goal.restored", session, text }));
-  }
-
-  #hasOther(): boolean {
-    const nowMs = this.#surroundings.clock.nowMs();
-    const isOurs = (id: string): boolean => this.#shared.agentIds.has(id);
-    const own = recordOf(this.#state, this.#about, nowMs);
-    return attempt(() => hasOtherEmitter(this.#directory, own, { nowMs, isOurs })) ?? false;
   }
 
   #isSomebodyElses(session: string): boolean {

@@ -1,0 +1,110 @@
+/**
+ * What a Pi session is doing, told signal by signal (agent-status, section 9.4). Pi itself says only that a
+ * turn begins and ends; whoever knows more (which question is open, what is queued) is another extension,
+ * and what it says over the event bus counts for more than what we see: the bridge.
+ */
+import type { JsonObject, Task, TaskState } from "../../wire/status-file/index.ts";
+import { limits } from "../limits.ts";
+
+export type Goal = { readonly summary: string; readonly atMs: number };
+
+export type State = {
+  /** Counts prompts, so that a summary that comes late is known to be of an older one. */
+  readonly prompts: number;
+  /** Of the last prompt. Empty where it was blank. */
+  readonly summary: string;
+  /** From a prompt, or from the host going on by itself, until the turn ends. */
+  readonly isWorking: boolean;
+  /** Tool calls that wait for an answer of a person, and what they ask. */
+  readonly asking: ReadonlyMap<string, string>;
+  readonly bridge?: Bridge;
+  readonly goal?: Goal & { readonly prompt?: number };
+  readonly lastActivityMs?: number;
+  /** Since when it is in the state that it is in, or since the prompt. */
+  readonly sinceMs: number;
+};
+
+export type Bridge = { readonly task?: Task; readonly meta?: JsonObject };
+
+export type Told =
+  /** Whatever was before is another session's. The goal is what its file remembers. */
+  | { readonly type: "started"; readonly goal?: Goal }
+  | { readonly type: "prompted"; readonly text: string }
+  /** A better summary of the prompt with this number. */
+  | { readonly type: "summarized"; readonly prompt: number; readonly text: string }
+  /** The host begins, also by itself: to try again, or to go on with what was queued. */
+  | { readonly type: "working" }
+  | { readonly type: "tool.started"; readonly call: string; readonly question?: string }
+  | { readonly type: "tool.ended"; readonly call: string }
+  | { readonly type: "ended" }
+  | { readonly type: "bridged"; readonly bridge?: Bridge };
+
+export function emptyState(nowMs: number): State {
+  return { prompts: 0, summary: "", isWorking: false, asking: new Map(), sinceMs: nowMs };
+}
+
+export function apply(state: State, told: Told, nowMs: number): State {
+  const after = change(state, told, nowMs);
+  const isSame = told.type !== "prompted" && taskOf(state)?.state === taskOf(after)?.state;
+  return isSame ? after : { ...after, sinceMs: nowMs };
+}
+
+/** The bridge's word first, then what a tool asks, then the prompt. */
+export function taskOf(state: State): Task | undefined {
+  const { bridge, asking, isWorking, summary } = state;
+  if (bridge?.task) return bridge.task;
+  const [question] = asking.values();
+  if (question !== undefined) return task("input-required", question);
+  return isWorking ? task("working", summary) : undefined;
+}
+
+function change(state: State, told: Told, nowMs: number): State {
+  const moving = { ...state, lastActivityMs: nowMs };
+  switch (told.type) {
+    case "started": {
+      const { prompts } = state;
+      return { ...emptyState(nowMs), prompts, ...(told.goal ? { goal: told.goal } : {}) };
+    }
+    case "prompted": {
+      const prompt = state.prompts + 1;
+      const goal = state.goal ?? { summary: told.text, atMs: nowMs, prompt };
+      return {
+        ...moving,
+        prompts: prompt,
+        summary: told.text,
+        isWorking: true,
+        asking: new Map(),
+        // A blank prompt says nothing about what the session is for (TV-43).
+        ...(goal.summary === "" ? {} : { goal }),
+      };
+    }
+    case "summarized": {
+      const isGoal = state.goal?.prompt === told.prompt;
+      const goal = isGoal ? { goal: { ...state.goal, summary: told.text, atMs: nowMs } } : {};
+      const isCurrent = state.prompts === told.prompt && state.isWorking;
+      return { ...state, ...goal, ...(isCurrent ? { summary: told.text } : {}) };
+    }
+    case "working":
+      return { ...moving, isWorking: true };
+    case "tool.started": {
+      const { call, question } = told;
+      if (question === undefined || state.asking.size >= limits.blocksMax) return moving;
+      return { ...moving, asking: new Map([...state.asking, [call, question]]) };
+    }
+    case "tool.ended":
+      return {
+        ...moving,
+        asking: new Map([...state.asking].filter(([other]) => other !== told.call)),
+      };
+    case "ended":
+      return { ...moving, isWorking: false, asking: new Map() };
+    case "bridged": {
+      const { bridge: _, ...rest } = state;
+      return told.bridge ? { ...rest, bridge: told.bridge } : rest;
+    }
+  }
+}
+
+function task(state: TaskState, summary: string): Task {
+  return { state, ...(summary === "" ? {} : { summary }) };
+}
