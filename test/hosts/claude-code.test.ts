@@ -1,7 +1,7 @@
 /** Claude Code as npm installs it, in a terminal: what its status file says, step by step. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { needHost } from "./installation.ts";
+import { type Installed, needHost } from "./installation.ts";
 import { Stage } from "./stage.ts";
 import { storyOf } from "./story.ts";
 import type { Terminal } from "./terminal.ts";
@@ -29,11 +29,10 @@ const question = {
 test("Claude Code is told by its status file", async (t) => {
   const host = await needHost(t, "claude-code");
   if (!host) return;
-  await using stage = await openStage();
+  await using stage = await openStage(host);
   const { model } = stage;
   const tell = storyOf(t);
-  const start = (): Terminal =>
-    stage.start(host.command, { ...env, ANTHROPIC_BASE_URL: model.url });
+  const start = (): Terminal => stage.start({ ...env, ANTHROPIC_BASE_URL: model.url });
   await stage.install("claude-code");
   const terminal = start();
 
@@ -160,8 +159,8 @@ test("Claude Code is told by its status file", async (t) => {
   stage.reports(t);
 });
 
-async function openStage(): Promise<Stage> {
-  const stage = await Stage.open();
+async function openStage(host: Installed): Promise<Stage> {
+  const stage = await Stage.open(host);
   const trusted = { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true };
   const about = {
     hasCompletedOnboarding: true,

@@ -1,7 +1,7 @@
 /** Codex as npm installs it, in a terminal: what its status file says, step by step. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { needHost } from "./installation.ts";
+import { type Installed, needHost } from "./installation.ts";
 import { Stage } from "./stage.ts";
 import { storyOf } from "./story.ts";
 import type { Terminal } from "./terminal.ts";
@@ -26,13 +26,12 @@ const questions = [
 test("Codex is told by its status file", async (t) => {
   const host = await needHost(t, "codex");
   if (!host) return;
-  await using stage = await openStage();
+  await using stage = await openStage(host);
   const { model } = stage;
   const tell = storyOf(t);
   await stage.install("codex");
   // It leaves a daemon behind by default, which is a story of its own: see below.
-  const start = (...words: readonly string[]): Terminal =>
-    stage.start([...host.command, "--disable", "daemon_auto_start", ...words], env);
+  const start = (): Terminal => stage.start(env, "--disable", "daemon_auto_start");
   const terminal = start();
 
   await tell("its hooks run once a person trusts them", async () => {
@@ -167,11 +166,11 @@ test("Codex is told by its status file", async (t) => {
 test("Codex with its daemon works on when its window is gone", async (t) => {
   const host = await needHost(t, "codex");
   if (!host) return;
-  await using stage = await openStage();
+  await using stage = await openStage(host);
   const { model } = stage;
   const tell = storyOf(t);
   await stage.install("codex");
-  const terminal = stage.start(host.command, env);
+  const terminal = stage.start(env);
 
   await tell("the window is where the session is, although the daemon runs its hooks", async () => {
     await trustHooks(terminal);
@@ -195,7 +194,7 @@ test("Codex with its daemon works on when its window is gone", async (t) => {
   });
 
   await tell("after /quit it is gone, although the daemon is not", async () => {
-    const second = stage.start(host.command, env);
+    const second = stage.start(env);
     await prompt(second, "Paint the gate");
     (await model.turn()).answer({ say: "The gate is painted." });
     await stage.says("idle", "end of turn", await second.shows("The gate is painted."));
@@ -211,8 +210,8 @@ function escalated(cmd: string) {
   return { call: "exec_command", input };
 }
 
-async function openStage(): Promise<Stage> {
-  const stage = await Stage.open();
+async function openStage(host: Installed): Promise<Stage> {
+  const stage = await Stage.open(host);
   stage.write(
     ".codex/config.toml",
     `model = "scripted"

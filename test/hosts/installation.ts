@@ -15,8 +15,12 @@ import type { TestContext } from "node:test";
 import { promisify } from "node:util";
 import { type HostName, type Pinned, pinned } from "./versions.ts";
 
-/** The words that start it. */
-export type Installed = { readonly command: readonly string[] };
+export type Installed = {
+  /** What people type to start it. */
+  readonly command: string;
+  /** What must be on the path for that. */
+  readonly path: string;
+};
 
 export type Unavailable = {
   readonly unavailable: string;
@@ -51,8 +55,7 @@ export async function installHost(name: HostName): Promise<Installed | Unavailab
   if (!hasTmux()) return { unavailable: `${name} needs tmux to run in`, isForeign: false };
   const cache = resolve("node_modules/.cache/hosts");
   const directory = join(cache, name);
-  const program = (): string => readFileSync(join(directory, mark), "utf8");
-  if (isReady(directory, host)) return { command: commandOf(directory, program()) };
+  if (isReady(directory, host)) return offer(directory, host);
   // Made aside and moved when it is whole: it may be interrupted, and several tests may want it at once.
   const making = join(cache, `${name}-${process.pid}`);
   try {
@@ -69,12 +72,22 @@ export async function installHost(name: HostName): Promise<Installed | Unavailab
       rmSync(directory, { recursive: true, force: true });
       renameSync(making, directory);
     }
-    return { command: commandOf(directory, program()) };
+    return offer(directory, host);
   } catch (cause) {
     return { unavailable: `${called} cannot be had here: ${lastLineOf(cause)}`, isForeign: false };
   } finally {
     rmSync(making, { recursive: true, force: true });
   }
+}
+
+/** By the name that people type, as an installation with its scripts would. */
+function offer(directory: string, { typed }: Pinned): Installed {
+  const path = join(directory, "bin");
+  const words = commandOf(directory, readFileSync(join(directory, mark), "utf8"));
+  mkdirSync(path, { recursive: true });
+  const script = `#!/bin/sh\nexec ${words.map((word) => `'${word}'`).join(" ")} "$@"\n`;
+  writeFileSync(join(path, typed), script, { mode: 0o755 });
+  return { command: typed, path };
 }
 
 /** As root it is installed if it is missing. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { needHost } from "./installation.ts";
+import { type Installed, needHost } from "./installation.ts";
 import { Stage } from "./stage.ts";
 import { storyOf } from "./story.ts";
 import type { Terminal } from "./terminal.ts";
@@ -30,11 +30,11 @@ const question = {
 test("OpenCode is told by its status file", async (t) => {
   const host = await needHost(t, "opencode");
   if (!host) return;
-  await using stage = await openStage();
+  await using stage = await openStage(host);
   const { model } = stage;
   const tell = storyOf(t);
   const models = join(stage.home, "models.json");
-  const start = (): Terminal => stage.start(host.command, { ...env, OPENCODE_MODELS_PATH: models });
+  const start = (): Terminal => stage.start({ ...env, OPENCODE_MODELS_PATH: models });
   await stage.install("opencode");
   const terminal = start();
 
@@ -162,8 +162,8 @@ function shell(command: string) {
   return { call: "bash", input: { command, description: "Something of ours" } };
 }
 
-async function openStage(): Promise<Stage> {
-  const stage = await Stage.open();
+async function openStage(host: Installed): Promise<Stage> {
+  const stage = await Stage.open(host);
   const scripted = {
     npm: "@ai-sdk/openai-compatible",
     name: "Scripted",

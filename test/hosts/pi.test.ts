@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { needHost } from "./installation.ts";
+import { type Installed, needHost } from "./installation.ts";
 import { Stage } from "./stage.ts";
 import { storyOf } from "./story.ts";
 import type { Terminal } from "./terminal.ts";
@@ -13,10 +13,10 @@ const env = { PI_OFFLINE: "1", PI_SKIP_VERSION_CHECK: "1", PI_TELEMETRY: "0" };
 test("Pi is told by its status file", async (t) => {
   const host = await needHost(t, "pi");
   if (!host) return;
-  await using stage = await openStage();
+  await using stage = await openStage(host);
   const { model } = stage;
   const tell = storyOf(t);
-  const start = (): Terminal => stage.start(host.command, env);
+  const start = (): Terminal => stage.start(env);
   await stage.install("pi");
   const terminal = start();
 
@@ -124,8 +124,8 @@ test("Pi is told by its status file", async (t) => {
   stage.reports(t);
 });
 
-async function openStage(): Promise<Stage> {
-  const stage = await Stage.open();
+async function openStage(host: Installed): Promise<Stage> {
+  const stage = await Stage.open(host);
   const provider = {
     baseUrl: `${stage.model.url}/v1`,
     api: "openai-completions",

@@ -18,6 +18,7 @@ import {
   type StatusRecord,
 } from "../../src/wire/status-file/index.ts";
 import { type Scratch, scratch, until } from "../e2e/processes.ts";
+import type { Installed } from "./installation.ts";
 import { ModelServer } from "./model-server.ts";
 import { Terminal } from "./terminal.ts";
 import type { HostName } from "./versions.ts";
@@ -41,14 +42,16 @@ export class Stage implements AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
   /** How late the file was, step by step. */
   readonly delays: { readonly what: string; readonly ms: number }[] = [];
+  readonly #host: Installed;
   readonly #scratch: Scratch;
   readonly #terminals: Terminal[] = [];
 
-  static async open(): Promise<Stage> {
-    return new Stage(scratch(), await ModelServer.start());
+  static async open(host: Installed): Promise<Stage> {
+    return new Stage(host, scratch(), await ModelServer.start());
   }
 
-  private constructor(directory: Scratch, model: ModelServer) {
+  private constructor(host: Installed, directory: Scratch, model: ModelServer) {
+    this.#host = host;
     this.#scratch = directory;
     this.model = model;
     this.home = join(directory.path, "home");
@@ -58,7 +61,7 @@ export class Stage implements AsyncDisposable {
     execFileSync("git", ["init", "--quiet", this.workspace]);
     this.env = {
       HOME: this.home,
-      PATH: process.env["PATH"] ?? "/usr/bin:/bin",
+      PATH: `${host.path}:${process.env["PATH"] ?? "/usr/bin:/bin"}`,
       SHELL: "/bin/sh",
       LANG: "C.UTF-8",
       TERM: "xterm-256color",
@@ -89,7 +92,9 @@ export class Stage implements AsyncDisposable {
     await run(tipstaff, ["uninstall", host, "--yes"], { env: this.env });
   }
 
-  start(command: readonly string[], env: Readonly<Record<string, string>> = {}): Terminal {
+  /** Starts the host with these variables and words. */
+  start(env: Readonly<Record<string, string>>, ...words: readonly string[]): Terminal {
+    const command = [this.#host.command, ...words];
     const options = { command, directory: this.workspace, env: { ...this.env, ...env } };
     const terminal = new Terminal(options);
     this.#terminals.push(terminal);
