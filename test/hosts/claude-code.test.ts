@@ -97,6 +97,30 @@ test("Claude Code is told by its status file", async (t) => {
     assert.equal(record.goal?.summary, "Paint the shed");
   });
 
+  await tell("it waits for a person while one of its subagents does", async () => {
+    await prompt(terminal, "Send somebody");
+    const input = { description: "Look", prompt: "Look around", subagent_type: "general-purpose" };
+    (await model.turn()).answer({ call: "Agent", input });
+    const turns = [await model.turn(), await model.turn()];
+    // Only who talks to a person may ask one.
+    const parent = turns.find(({ tools }) => tools.includes("AskUserQuestion"));
+    const subagent = turns.find(({ tools }) => !tools.includes("AskUserQuestion"));
+    assert(parent && subagent);
+    parent.answer({ say: "Somebody is on the way." });
+    await stage.says("submitted", "sent away", await terminal.shows("Somebody is on the way."));
+    subagent.answer({ call: "Bash", input: { command: "touch ladder", description: "Climb" } });
+    const shownAtMs = await terminal.shows("Do you want to proceed?");
+    await stage.says("input-required", "subagent asks", shownAtMs);
+    await terminal.dismisses("Do you want to proceed?", "Enter");
+    (await model.turn()).answer({ say: "There is a ladder." });
+    // The host tells it by a prompt of its own, which nobody typed.
+    const told = await model.turn();
+    const record = await stage.says("working", "subagent is back", told.askedAtMs);
+    assert.equal(record.task?.summary, "Send somebody");
+    told.answer({ say: "Somebody was there." });
+    await stage.says("idle", "end of errand", await terminal.shows("Somebody was there."));
+  });
+
   await tell("Esc before the model has said a word ends the turn", async () => {
     await prompt(terminal, "Think hard");
     const turn = await model.turn();
