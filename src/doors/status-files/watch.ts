@@ -80,8 +80,9 @@ export async function* watchDirectory(
       const isDue = nowMs - lookedAtMs >= pauseMs;
       if (isDue) events.check();
       const { names, isAnything } = events.take();
-      if (isDue || isAnything || nowMs < lookedAtMs) lookedAtMs = nowMs;
-      yield* lookedAtMs === nowMs ? await shelf.lookAtAll() : await shelf.lookAt(names);
+      const isWhole = isDue || isAnything || nowMs < lookedAtMs;
+      if (isWhole) lookedAtMs = nowMs;
+      yield* isWhole ? await shelf.lookAtAll() : await shelf.lookAt(names);
       yield* shelf.age();
     }
   } finally {
