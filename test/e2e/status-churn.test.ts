@@ -50,7 +50,7 @@ test("1,000 files that change at random: no crash, no torn read, and the last st
   t.diagnostic(
     `${writes} writes, at least ${changes} changes seen by each; lags ${lags.join(" ")} ms`,
   );
-  assert(writes > 2_000, `${writes} writes are no churn`);
+  assert(writes > 1_000, `${writes} writes are no churn`);
   assert(changes > writes / 4, `a reader saw ${changes} changes of ${writes}`);
   assert(Math.max(...lags) <= lagMsMax, `the last word took ${Math.max(...lags)} ms`);
   assert.deepEqual(
