@@ -73,11 +73,15 @@ async function read(): Promise<void> {
     expected = undefined;
     console.log(JSON.stringify({ atMs: changedAtMs, changes }));
   };
-  createInterface({ input: process.stdin }).on("line", (line) => {
+  const orphaned = new AbortController();
+  const { signal } = orphaned;
+  const orders = createInterface({ input: process.stdin });
+  orders.on("close", () => orphaned.abort());
+  orders.on("line", (line) => {
     expected = line.split(" ")[1];
     answer();
   });
-  for await (const change of watch({ directory, staleAfterMs: 86_400_000 })) {
+  for await (const change of watch({ directory, staleAfterMs: 86_400_000, signal })) {
     changedAtMs = Date.now();
     changes += 1;
     switch (change.type) {
