@@ -151,6 +151,32 @@ describe("what one source says", () => {
   });
 });
 
+describe("a program's own word on its process", () => {
+  const told = {
+    state: "waiting",
+    word: "waiting",
+    sinceMs: nowMs - minute,
+    session: "s1",
+    path: "/c",
+  } as const;
+
+  test("it is believed where nobody knows better", () => {
+    const seen = only({ processes: [found({ told })] });
+    assert.equal(seen.state, "waiting");
+    assert.equal(seen.sinceMs, nowMs - minute);
+    assert.equal(seen.hint, "tipstaff install claude-code");
+    const stale = hook({ runtime: { pid: 42, updated_at: ago(2 * minute) } });
+    assert.equal(only({ files: [stale], processes: [found({ told })] }).state, "waiting");
+  });
+
+  test("beside a hook that is in touch it is neither heard nor a contradiction", () => {
+    const idle = hook({ runtime: { pid: 42 } });
+    const seen = only({ files: [idle], processes: [found({ told })] });
+    assert.equal(seen.state, "idle");
+    assert.equal(seen.isContradicted, false);
+  });
+});
+
 describe("silence", () => {
   test("who works without progress for longer than five minutes is silent since then", () => {
     const at = (progressMs: number) =>

@@ -64,6 +64,7 @@ const others: readonly (Omit<Case, "is"> & { readonly why: string })[] = [
   { words: ["sudo", "claude"], why: "what starts it" },
   { words: ["npm", "exec", "claude"], why: "what installs it" },
   { words: ["node", "-e", "run()", "claude"], why: "a program in words" },
+  { words: ["python3", "-c", "aider"], why: "a program of one word" },
   { words: ["node", "--require", "/x/claude", "/x/server.js"], why: "another script" },
   { words: ["node", "/x/mcp-server.js", "--client", "claude"], why: "a server of tools" },
   {
