@@ -84,8 +84,14 @@ export class Lookout {
   async #look(all: readonly StatusFile[], warnings: readonly Warning[]): Promise<Look> {
     // What a daemon mirrors is its registry again.
     const files = all.filter(({ record }) => !isMirrored(record));
+    // To load what asks takes as long as all the rest, and most have nobody to ask. Who has is answered
+    // while we look ourselves.
+    const isExpected = this.#isNamed || existsSync(socketIn(dataDirectoryFrom(this.#values)));
+    const asking = isExpected ? this.#ask() : undefined;
+    // Heard below; should it fail while we look, that is no surprise.
+    asking?.catch(() => {});
     const { agents: processes, hasDaemon } = surveyProcesses();
-    const told = await this.#ask(hasDaemon);
+    const told = await (asking ?? (hasDaemon ? this.#ask() : []));
     const nowMs = Date.now();
     const silent = this.#silentAfterMs === undefined ? {} : { silentAfterMs: this.#silentAfterMs };
     const found = { files, registered: [], processes };
@@ -94,10 +100,7 @@ export class Lookout {
     return { agents, warnings, nowMs };
   }
 
-  async #ask(hasDaemon: boolean): Promise<readonly Sighting[]> {
-    // To load what asks takes as long as all the rest, and most have nobody to ask.
-    const socket = socketIn(dataDirectoryFrom(this.#values));
-    if (!this.#isNamed && !hasDaemon && !existsSync(socket)) return [];
+  async #ask(): Promise<readonly Sighting[]> {
     const nowMs = Date.now();
     if (nowMs < this.#askAgainAtMs) return this.#remembered(nowMs);
     const { call } = await import("./daemon.ts");
