@@ -6,6 +6,7 @@ import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { type BuildOptions, build, type Plugin } from "esbuild";
 import { build as buildPage } from "vite";
 import { writeDeclarations } from "./declarations.ts";
+import { buildGuests } from "./guests.ts";
 
 const forNode: BuildOptions = {
   outdir: "dist",
@@ -93,6 +94,14 @@ await build({
 });
 for (const host of ["claude-code", "codex"]) {
   cpSync("dist/emitters/writer.cjs", `plugins/${host}/writer.cjs`);
+}
+await buildGuests("dist/emitters");
+for (const [host, module] of [
+  ["opencode", "opencode.js"],
+  ["opencode", "opencode-parts.js"],
+  ["pi", "pi.js"],
+]) {
+  cpSync(`dist/emitters/${module}`, `plugins/${host}/${module}`);
 }
 // Runs inside other people's agents: by itself, and nothing of the daemon with it.
 await build({ ...forNode, entryPoints: { status: "src/status.ts" }, format: "esm" });

@@ -1,0 +1,39 @@
+/**
+ * A host that loads whatever module lies in a folder of its own: installing is one file more, and removing it
+ * one less. No settings are touched.
+ */
+import { readFileSync } from "node:fs";
+import { no } from "../failure.ts";
+import { printPath } from "../paths.ts";
+import type { FileChange } from "./host.ts";
+import { inPackage } from "./package.ts";
+import { readText } from "./settings.ts";
+
+/** How a module of ours begins, of whatever version. The build puts it there. */
+export const mark = "// tipstaff: ";
+
+export function planModule(path: string, name: string): readonly FileChange[] {
+  const before = readText(path);
+  if (before !== undefined && !before.startsWith(mark)) {
+    throw no(`${printPath(path)} is not ours`, "nothing was changed; move it away, and try again");
+  }
+  const after = builtModule(name);
+  if (after === before) return [];
+  return [{ path, before, after, says: "a module that tells what the agent does" }];
+}
+
+/** What somebody else put there under our name stays. */
+export function planNoModule(path: string): readonly FileChange[] {
+  const before = readText(path);
+  if (!before?.startsWith(mark)) return [];
+  return [{ path, before, after: undefined, says: "without the module" }];
+}
+
+function builtModule(name: string): string {
+  const path = inPackage("dist", "emitters", `${name}.js`);
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    throw no(`cannot read ${printPath(path)}`, "if this is a checkout: npm run build");
+  }
+}
