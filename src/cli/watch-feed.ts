@@ -31,7 +31,7 @@ export type FeedOptions = {
 export class Feed implements AsyncDisposable {
   readonly #options: FeedOptions;
   readonly #stopping = new AbortController();
-  readonly #running: readonly Promise<void>[];
+  readonly #running: Promise<void>[] = [];
   readonly #daemon: WatchedDaemon;
   readonly #surroundings = new Surroundings({ env: process.env });
   readonly #chronicle = new Chronicle();
@@ -51,8 +51,7 @@ export class Feed implements AsyncDisposable {
     this.#options = options;
     const { signal } = this.#stopping;
     this.#daemon = new WatchedDaemon(values, { ...options, signal });
-    const jobs = [this.#watchFiles(signal), this.#daemon.run()];
-    this.#running = jobs.map((job) => job.catch(options.onFault));
+    this.#keep(this.#watchFiles(signal));
   }
 
   /** Whom to tell more about. */
@@ -104,6 +103,10 @@ export class Feed implements AsyncDisposable {
     return joinFresh(this.#daemon.told(nowMs), own);
   }
 
+  #keep(job: Promise<void>): void {
+    this.#running.push(job.catch(this.#options.onFault));
+  }
+
   async #watchFiles(signal: AbortSignal): Promise<void> {
     for await (const change of watchDirectory(this.#options.directory, { signal })) {
       this.#take(change);
@@ -140,6 +143,7 @@ export class Feed implements AsyncDisposable {
 
   #beginLooking(): void {
     if (this.#stopping.signal.aborted) return;
+    this.#keep(this.#daemon.run());
     this.#timer = setInterval(() => this.#look(), limits.lookMs);
     this.#look();
   }

@@ -59,6 +59,7 @@ class LiveView {
   #feed: Feed | undefined;
   #screen: FullScreen | undefined;
   #drawing: NodeJS.Timeout | undefined;
+  #hasDrawn = false;
 
   constructor(values: Values, where: Where) {
     this.#values = values;
@@ -72,8 +73,8 @@ class LiveView {
     await using feed = Feed.open(this.#values, { ...this.#where, onNews, onFault });
     using screen = FullScreen.open({
       hasColours: terminal().hasColours,
-      onKey: (key) => this.#press(key),
-      onStale: () => this.#draw(),
+      onKey: (key) => this.#attempt(() => this.#press(key)),
+      onStale: () => this.#attempt(() => this.#draw()),
       onGone: () => this.#ended.resolve(exits.ok),
     });
     this.#feed = feed;
@@ -117,12 +118,23 @@ class LiveView {
     if (!tmux) return;
     const { isThere, text } = await goToPane(tmux, process.env);
     this.#model = notify(this.#model, text, isThere ? undefined : "warn");
-    this.#draw();
+    this.#drawSoon();
   }
 
-  /** What comes together is drawn together. */
+  /** What comes together is drawn together; only what comes first is drawn at once. */
   #drawSoon(): void {
-    this.#drawing ??= setTimeout(() => this.#draw(), limits.drawPauseMs);
+    const draw = (): void => this.#attempt(() => this.#draw());
+    if (!this.#hasDrawn) return draw();
+    this.#drawing ??= setTimeout(draw, limits.drawPauseMs);
+  }
+
+  /** If we are wrong, that ends the view and is told afterwards. */
+  #attempt(act: () => void): void {
+    try {
+      act();
+    } catch (fault) {
+      this.#ended.reject(fault);
+    }
   }
 
   #draw(): void {
@@ -130,6 +142,7 @@ class LiveView {
     this.#drawing = undefined;
     const [feed, screen] = [this.#feed, this.#screen];
     if (!feed || !screen) return;
+    this.#hasDrawn = true;
     const nowMs = Date.now();
     const { size } = screen;
     const scene = feed.scene(nowMs, this.#model.selectedId);

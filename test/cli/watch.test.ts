@@ -117,7 +117,7 @@ describe("tipstaff watch in a terminal", { skip, concurrency: 2 }, () => {
     const { terminal } = world;
     world.say("worker", "working", "npm test");
     world.say("asker", "input-required", "delete 3 files?");
-    await world.watch(/● waiting +\d+ s +asker +\/work\/asker +delete 3 files\?/);
+    await world.watch(/● waiting +\d+ s +asker +\/work\/asker +asks: delete 3 files\?/);
     await terminal.shows(/● working +\d+ s +worker/);
     assert.deepEqual(rowsIn(terminal.screen(), "worker", "asker"), ["asker", "worker"]);
     await terminal.shows(/^ \d+ waits? for you .* agents +no daemon$/m);
@@ -263,18 +263,19 @@ describe("tipstaff watch in a terminal", { skip, concurrency: 2 }, () => {
     using world = new World();
     const { terminal } = world;
     const script = join(world.dataDirectory, "../fault.ts");
-    const nothing = "onKey: () => {}, onStale: () => {}, onGone: () => {}, hasColours: true";
+    const options = `hasColours: true, onStale: () => {}, onGone: () => {},
+      onKey: () => setImmediate(() => { throw new Error("a fault") })`;
     writeFileSync(
       script,
       `import { FullScreen } from "${root}/src/cli/screen/full-screen.ts";
-       const screen = FullScreen.open({ ${nothing} });
-       screen.show([[{ text: "on the screen", look: undefined }]]);
-       setTimeout(() => { throw new Error("a fault") }, 300);`,
+       const screen = FullScreen.open({ ${options} });
+       screen.show([[{ text: "on the screen", look: undefined }]]);`,
     );
     await terminal.shows(/^ready>/m);
     const before = await world.modes();
     world.run(`clear; node ${script}`);
     await terminal.shows(/^on the screen$/m);
+    terminal.type("x");
     await terminal.shows(/Error: a fault[\s\S]*ready>$/m);
     assert.equal(await world.modes(), before);
   });
@@ -451,7 +452,7 @@ test("where nobody looks on, one line for each change, and a word about it", asy
       task: { state: "input-required", summary: "delete \x1b[31m3 files?" },
     });
     const line =
-      /^\d\d:\d\d:\d\d {2}waiting {3}asker {2}\/work\/asker {2}delete \\x1b\[31m3 files\?$/m;
+      /^\d\d:\d\d:\d\d {2}waiting {3}asker {2}\/work\/asker {2}asks: delete \\x1b\[31m3 files\?$/m;
     await until(() => line.test(stdout), "the line");
     assert.match(stderr, /^tipstaff: this is no terminal/);
     const exited = once(child, "exit");

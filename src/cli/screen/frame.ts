@@ -23,22 +23,26 @@ export function encodeLine(line: Line, { hasColours }: { readonly hasColours: bo
 }
 
 /**
- * Turns one screen into another. A line leaves the last column free: what follows it can then be erased
- * after it was written, which does not flicker, and no terminal has to decide whether it wraps.
+ * Turns one screen into another; undefined is one of which nobody knows what is on it. A line leaves the last
+ * column free: what follows it can then be erased after it was written, which does not flicker, and no
+ * terminal has to decide whether it wraps.
  */
-export function repaint(before: readonly string[], after: readonly string[]): string {
+export function repaint(before: readonly string[] | undefined, after: readonly string[]): string {
   const changed = after.flatMap((line, index) =>
-    line === before[index] ? [] : [`\x1b[${index + 1};1H${line}\x1b[K`],
+    line === before?.[index] ? [] : [`\x1b[${index + 1};1H${line}\x1b[K`],
   );
-  return changed.length === 0 ? "" : `${beginFrame}${changed.join("")}${endFrame}`;
+  const lines = before ? changed : [clearScreen, ...changed];
+  return lines.length === 0 ? "" : `${beginFrame}${lines.join("")}${endFrame}`;
 }
 
 /** Synchronised output: the terminal shows all of it at once. */
 const beginFrame = "\x1b[?2026h";
 const endFrame = "\x1b[?2026l";
 
-/** Another screen beside the one people work on, no cursor, and lines that never wrap. */
-export const enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[0m\x1b[H\x1b[2J";
+const clearScreen = "\x1b[0m\x1b[H\x1b[2J";
+
+/** Another screen beside the one people work on. Asked for twice, some forget where the cursor was. */
+export const enterScreen = "\x1b[?1049h";
+/** No cursor, and lines that never wrap. */
+export const prepareScreen = "\x1b[?25l\x1b[?7l";
 export const leaveScreen = "\x1b[?2026l\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
-/** For a screen of which nobody knows what is on it. */
-export const clearScreen = "\x1b[0m\x1b[H\x1b[2J";

@@ -4,7 +4,7 @@
  */
 import { isatty } from "node:tty";
 import { print } from "../terminal.ts";
-import { clearScreen, encodeLine, enterScreen, leaveScreen, repaint } from "./frame.ts";
+import { encodeLine, enterScreen, leaveScreen, prepareScreen, repaint } from "./frame.ts";
 import { type Key, KeyReader } from "./keys.ts";
 import { limits } from "./limits.ts";
 import type { Size } from "./regions.ts";
@@ -30,8 +30,8 @@ export function hasFullScreen(): boolean {
 export class FullScreen implements Disposable {
   readonly #options: FullScreenOptions;
   readonly #keys = new KeyReader();
-  /** What is on the screen now. */
-  #shown: readonly string[] = [];
+  /** What is on the screen now, if nobody else has written there. */
+  #shown: readonly string[] | undefined;
   #isEntered = false;
   #escapeTimer: NodeJS.Timeout | undefined;
 
@@ -68,8 +68,7 @@ export class FullScreen implements Disposable {
 
   /** Forgets what is on the screen: something else may have written there. */
   redraw(): void {
-    this.#shown = [];
-    if (this.#isEntered) print(clearScreen);
+    this.#shown = undefined;
     this.#options.onStale();
   }
 
@@ -104,9 +103,9 @@ export class FullScreen implements Disposable {
     // Node believes that the terminal still is as it was set: only a change is made.
     process.stdin.setRawMode(false);
     process.stdin.setRawMode(true);
+    print(this.#isEntered ? prepareScreen : `${enterScreen}${prepareScreen}`);
     this.#isEntered = true;
-    this.#shown = [];
-    print(enterScreen);
+    this.#shown = undefined;
   }
 
   #leave(): void {

@@ -189,4 +189,5 @@ test("only lines that changed are sent, and nothing if none did", () => {
   const changed = later.flatMap((line, index) => (line === before[index] ? [] : [index + 1]));
   assert.deepEqual(rows, changed);
   assert.ok(rows.length > 0 && rows.length < 8, `${rows}`);
+  assert.match(repaint(undefined, before), /^\x1b\[\?2026h\x1b\[0m\x1b\[H\x1b\[2J\x1b\[1;1H/);
 });
