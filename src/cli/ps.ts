@@ -65,9 +65,9 @@ function columnsAt(nowMs: number): readonly Column<Sighting>[] {
       weight: 9,
     },
     { title: "AGENT", cell: ({ name }) => name, weight: 8, cellsMin: 10 },
-    { title: "WHERE", cell: whereOf, weight: 5, cellsMin: 14 },
-    { title: "DOING", cell: doingOf, weight: 6, cellsMin: 16 },
-    { title: "KNOWN FROM", cell: (agent) => knownFrom(agent, nowMs), weight: 7, cellsMin: 7 },
+    { title: "WHERE", cell: whereOf, weight: 6, cellsMin: 14 },
+    { title: "DOING", cell: doingOf, weight: 7, cellsMin: 16 },
+    { title: "KNOWN FROM", cell: (agent) => knownFrom(agent, nowMs), weight: 5, cellsMin: 15 },
     { title: "SPENT", cell: spentBy, weight: 2 },
     { title: "ID", cell: ({ id }) => id, weight: 1, cellsMin: 12 },
   ];
