@@ -17,6 +17,7 @@ const benches: ReadonlyMap<string, () => Promise<Bench>> = new Map<string, () =>
   ["client-overhead", () => import("./client-overhead.ts")],
   ["watch-resume", () => import("./watch-resume.ts")],
   ["command-start", () => import("./command-start.ts")],
+  ["status-list", () => import("./status-list.ts")],
 ]);
 
 async function main(args: readonly string[]): Promise<void> {

@@ -1,14 +1,16 @@
 /** A table of what is there: what stands in each cell, and the title above it. [AS-56] to [AS-60] */
 import { hostname } from "node:os";
 import { escapeForTerminal, printAge } from "../wire/status-file/index.ts";
+import { type Cell, cellOf, empty, type Line } from "./cells.ts";
 import { limits } from "./limits.ts";
 import type { Entry, Listing } from "./listing.ts";
 import { lifecycleIcons, stateLooks } from "./looks.ts";
-import { type Cell, cellOf, printTable, type Row, type Style } from "./table.ts";
+import { printTable, type Row, type Style } from "./table.ts";
 
 /** Stands where nothing is. */
 const nothing = cellOf("─");
 const never = cellOf("never");
+const noGoal: Line = { mark: empty, body: nothing };
 
 /** Of many entries only the first `rowsMax`, where no more would be seen. */
 export function printListing(
@@ -26,10 +28,10 @@ function rowOf({ agentId, state, record, updatedAtMs }: Entry, nowMs: number): R
   const { icon, colour } = stateLooks[state];
   const row = { id: cellOf(safe(agentId)), state: wordAfter(icon, state), colour };
   if (!record || updatedAtMs === undefined) {
-    return { ...row, task: [nothing], name: nothing, lifecycle: nothing, updated: never };
+    return { ...row, task: [noGoal], name: nothing, lifecycle: nothing, updated: never };
   }
   const { runtime, goal, task, agent_name: name } = record;
-  const lines = [goal ? lineAfter(goalMark, goal.summary) : nothing];
+  const lines = [goal ? lineAfter(goalMark, goal.summary) : noGoal];
   if (runtime.workspace) lines.push(lineAfter(workspaceMark, runtime.workspace));
   if (task?.summary) lines.push(lineAfter(taskMark, task.summary));
   return {
@@ -45,9 +47,8 @@ const goalMark = cellOf("◎  ");
 const workspaceMark = cellOf("  📁  ");
 const taskMark = cellOf("  ▸  ");
 
-function lineAfter(mark: Cell, text: string): Cell {
-  const line = cellOf(safe(text));
-  return { text: mark.text + line.text, cells: mark.cells + line.cells };
+function lineAfter(mark: Cell, text: string): Line {
+  return { mark, body: cellOf(safe(text)) };
 }
 
 const words = new Map<string, Cell>();

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { widthOf } from "../cli/index.ts";
+import { cellOf, empty, type Line } from "./cells.ts";
 import { limits } from "./limits.ts";
-import { cellOf, elide, printTable, type Row, wrap } from "./table.ts";
+import { printTable, type Row } from "./table.ts";
 
 const id = "claude-code-0123456789abcdef0123456789abcdef";
 
@@ -12,7 +13,7 @@ function row(
   task = [""],
 ): Row {
   return {
-    task: task.map(cellOf),
+    task: task.map(lineOf),
     id: cellOf(more.id ?? id),
     name: cellOf(more.name ?? "claude-code"),
     lifecycle: cellOf("▶ running"),
@@ -20,6 +21,12 @@ function row(
     updated: cellOf(more.updated ?? "59s ago"),
     colour: "yellow",
   };
+}
+
+/** As rows have them: a mark, two blanks, a text. */
+function lineOf(text: string): Line {
+  const mark = /^ *\S {2}|^ *\S+ {2}/u.exec(text)?.[0] ?? "";
+  return { mark: mark === "" ? empty : cellOf(mark), body: cellOf(text.slice(mark.length)) };
 }
 
 const full = row({}, [
@@ -96,44 +103,6 @@ test("[AS-63] the task gives way first, then the middle of the id", () => {
 test("[AS-57] the task has 27 cells at least, unless the terminal has none to give", () => {
   const [, , head = ""] = draw([], 80);
   assert.match(head, /^\| TASK {24}\|/);
-});
-
-test("what is left of an id is its beginning and its end", () => {
-  assert.equal(elide("abcdefghij", 10), "abcdefghij");
-  assert.equal(elide("abcdefghij", 9), "abcd…ghij");
-  assert.equal(elide("abcdefghij", 8), "abcd…hij");
-  for (let cells = 1; cells < 30; cells += 1) {
-    for (const text of ["日本語日本語日本語日本語", "a❤️b❤️c❤️d❤️e❤️f❤️g❤️h", id]) {
-      assert(widthOf(elide(text, cells)) <= cells, `${text} in ${cells}`);
-    }
-  }
-});
-
-test("a task is wrapped at blanks, below where it began, and a long word where it must be", () => {
-  assert.deepEqual(wrap("  ▸  read what fails and fix it", 20), [
-    "  ▸  read what fails",
-    "     and fix it",
-  ]);
-  assert.deepEqual(wrap("◎  abcdefghijklmnopqrstuvwxyz", 12), [
-    "◎  abcdefghi",
-    "   jklmnopqr",
-    "   stuvwxyz",
-  ]);
-  for (let cells = 12; cells < 40; cells += 1) {
-    for (const text of [
-      "◎  日本語 日本語日本語日本語日本語 x",
-      `  ▸  ${"❤️".repeat(40)}`,
-      `◎  ${"a ".repeat(90)}`,
-    ]) {
-      const lines = wrap(text, cells);
-      assert(
-        lines.every((line) => widthOf(line) <= cells),
-        `${text} in ${cells}`,
-      );
-      const letters = (each: string): string => each.replaceAll(/\s/g, "");
-      if (lines.length <= limits.taskLinesMax) assert.equal(letters(lines.join("")), letters(text));
-    }
-  }
 });
 
 test("a text that never ends is cut, and says so", () => {

@@ -3,16 +3,14 @@
  * which only looks at how wide things are, so that ten thousand rows take no longer than their output does.
  * Where there is too little room, `TASK` is wrapped and ids lose their middle; state and age stay. [AS-63]
  */
-import { fit, widthOf } from "../cli/index.ts";
+import { widthOf } from "../cli/index.ts";
+import { type Cell, cellOf, elide, empty, type Line, shorten, wrap } from "./cells.ts";
 import { limits } from "./limits.ts";
-import { begin, type Colour, end as endColour } from "./looks.ts";
-
-/** Text that is safe to print, and how many cells of the terminal it takes. */
-export type Cell = { readonly text: string; readonly cells: number };
+import { begin, type Colour, end } from "./looks.ts";
 
 export type Row = {
   /** Each is a line of its own, begun by a mark. */
-  readonly task: readonly Cell[];
+  readonly task: readonly Line[];
   readonly id: Cell;
   readonly name: Cell;
   readonly lifecycle: Cell;
@@ -20,10 +18,6 @@ export type Row = {
   readonly updated: Cell;
   readonly colour: Colour | undefined;
 };
-
-export function cellOf(text: string): Cell {
-  return { text, cells: widthOf(text) };
-}
 
 export type Style = {
   /** How wide a line may be; undefined: as wide as it wants. */
@@ -68,7 +62,7 @@ export function* printTable(title: string, rows: readonly Row[], style: Style): 
   const frame = frameOf(style, shown, widths);
   const { side } = frame;
   const paint = (colour: Colour | "bold" | undefined, text: string): string =>
-    style.hasColours && colour !== undefined ? begin(colour) + text + endColour : text;
+    style.hasColours && colour !== undefined ? begin(colour) + text + end : text;
   const place = (
     { text, cells }: Cell,
     column: Column,
@@ -90,12 +84,12 @@ export function* printTable(title: string, rows: readonly Row[], style: Style): 
     const task = widths.task === 0 ? [] : taskLines(row.task, widths.task);
     piece += side;
     for (const column of shown) {
-      const cell = column === "task" ? (task[0] ?? empty) : clip(row[column], column, widths);
+      const cell = column === "task" ? joined(task[0]) : clip(row[column], column, widths);
       piece += place(cell, column, row.colour);
     }
     piece += "\n";
     for (let index = 1; index < task.length; index += 1) {
-      piece += side + place(task[index] ?? empty, "task", row.colour) + rest;
+      piece += side + place(joined(task[index]), "task", row.colour) + rest;
     }
     if (piece.length < limits.pieceLengthMax) continue;
     yield piece;
@@ -104,16 +98,13 @@ export function* printTable(title: string, rows: readonly Row[], style: Style): 
   yield `${piece}${frame.bottom}\n`;
 }
 
-const empty: Cell = { text: "", cells: 0 };
-
 /** What fits into a column on one line. */
 function clip(cell: Cell, column: Column, widths: Widths): Cell {
   const room = widths[column];
-  if (cell.cells <= room) return cell;
-  if (column === "id") return cellOf(elide(cell.text, room));
+  if (column === "id") return elide(cell, room);
   // Of a lifecycle the icon is left.
   const isIcon = column === "lifecycle" && room === 1;
-  return cellOf(isIcon ? cell.text.slice(0, 1) : fit(cell.text, room));
+  return isIcon ? { text: cell.text.slice(0, 1), cells: 1 } : shorten(cell, room);
 }
 
 function measure(rows: readonly Row[]): Widths {
@@ -126,7 +117,10 @@ function measure(rows: readonly Row[]): Widths {
     updated: titles.updated.length,
   };
   for (const row of rows) {
-    for (const { cells } of row.task) if (cells > widths.task) widths.task = cells;
+    for (const line of row.task) {
+      const cells = cellsIn(line);
+      if (cells > widths.task) widths.task = cells;
+    }
     if (row.id.cells > widths.id) widths.id = row.id.cells;
     if (row.name.cells > widths.name) widths.name = row.name.cells;
     if (row.lifecycle.cells > widths.lifecycle) widths.lifecycle = row.lifecycle.cells;
@@ -184,73 +178,22 @@ function frameOf({ hasColours }: Style, shown: readonly Column[], widths: Widths
   };
 }
 
-/** The beginning and the end of an id tell more than its middle. */
-export function elide(id: string, cells: number): string {
-  if (widthOf(id) <= cells) return id;
-  const tailCells = Math.max(0, Math.floor((cells - 1) / 2));
-  const characters = [...id];
-  let tail = "";
-  while (characters.length > 0) {
-    const longer = (characters.pop() ?? "") + tail;
-    if (widthOf(longer) > tailCells) break;
-    tail = longer;
-  }
-  // A mark that lost its letter would sit on the ellipsis.
-  const end = tail.replace(/^[\p{M}\u200d]+/u, "");
-  return fit(id, cells - widthOf(end)) + end;
-}
-
-function taskLines(lines: readonly Cell[], room: number): readonly Cell[] {
-  if (lines.every(({ cells }) => cells <= room)) return lines;
-  const wrapped = lines.flatMap((line) =>
-    line.cells <= room ? [line] : wrap(line.text, room).map(cellOf),
-  );
+function taskLines(lines: readonly Line[], room: number): readonly Line[] {
+  if (lines.every((line) => cellsIn(line) <= room)) return lines;
+  const wrapped = lines.flatMap((line) => (cellsIn(line) <= room ? [line] : wrap(line, room)));
   if (wrapped.length <= limits.taskLinesMax) return wrapped;
-  const last = wrapped[limits.taskLinesMax - 1] ?? empty;
-  const kept = wrapped.slice(0, limits.taskLinesMax - 1);
-  return [...kept, cellOf(fit(`${last.text} …`, room))];
+  const { mark, body } = wrapped[limits.taskLinesMax - 1] ?? blank;
+  const last = { mark, body: shorten(cellOf(`${body.text} …`), room - mark.cells) };
+  return [...wrapped.slice(0, limits.taskLinesMax - 1), last];
 }
 
-/** At blanks if it can, and behind its mark: what goes on stands below where it began. */
-export function wrap(line: string, cells: number): readonly string[] {
-  const mark = /^ *\S+ {2}/.exec(line)?.[0] ?? "";
-  const indent = " ".repeat(Math.min(widthOf(mark), Math.floor(cells / 3)));
-  const lines: string[] = [];
-  let current = mark;
-  let width = widthOf(mark);
-  let isBegun = false;
-  const turn = (): void => {
-    lines.push(current.trimEnd());
-    current = indent;
-    width = indent.length;
-    isBegun = false;
-  };
-  // So many lines can be told to be too many.
-  const isEnough = (): boolean => lines.length > limits.taskLinesMax;
-  for (const word of line.slice(mark.length).split(" ")) {
-    if (isEnough()) break;
-    const wordWidth = widthOf(word);
-    if (isBegun && width + 1 + wordWidth > cells) turn();
-    if (isBegun) {
-      current += " ";
-      width += 1;
-    }
-    isBegun = true;
-    if (width + wordWidth <= cells) {
-      current += word;
-      width += wordWidth;
-      continue;
-    }
-    // A word that has a whole line to itself and still does not fit is cut where it must be.
-    for (const character of word) {
-      // What asks for the wide form of the character before it takes the cell that one lacked.
-      const own = character === "\ufe0f" ? 1 : widthOf(character);
-      if (width + own > cells) turn();
-      if (isEnough()) break;
-      current += character;
-      width += own;
-      isBegun = true;
-    }
-  }
-  return [...lines, current];
+const blank: Line = { mark: empty, body: empty };
+
+function joined(line: Line | undefined): Cell {
+  if (!line) return empty;
+  return { text: line.mark.text + line.body.text, cells: cellsIn(line) };
+}
+
+function cellsIn({ mark, body }: Line): number {
+  return mark.cells + body.cells;
 }
