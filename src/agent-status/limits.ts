@@ -15,6 +15,8 @@ export const limits = {
   frameMsMin: 100,
   /** How often `watch` draws if nothing happens. */
   intervalSeconds: 2,
+  /** How long a look at all processes of the machine is good for. */
+  processesMs: 1_000,
   /** The longest a timer of Node can wait. */
   timerMsMax: 2_147_483_647,
 } as const;

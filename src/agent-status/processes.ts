@@ -8,19 +8,22 @@ import { readdirSync, readFileSync, readlinkSync, statfsSync, statSync } from "n
 import { type StatusRecord, updatedAtMs } from "../wire/status-file/index.ts";
 
 export class Processes {
-  /** Whose they are, by their number. Undefined: not all are in sight. */
-  readonly #owners: ReadonlyMap<number, number> | undefined;
+  readonly #directory: string;
   /** Numbers that processes have inside of containers. */
   readonly #inside: Set<number> = new Set();
+  /** Whose they are, by their number; looked for when they are first asked for. Null: not all are in sight. */
+  #owners: ReadonlyMap<number, number> | null | undefined;
 
   constructor(directory: string) {
-    this.#owners = isLocal(directory) && seesAll() ? this.#look() : undefined;
+    this.#directory = directory;
   }
 
   /** Null: nobody can tell. */
   isAlive(path: string, record: StatusRecord): boolean | null {
     const { pid } = record.runtime;
-    if (pid === undefined || !this.#owners || this.#inside.has(pid)) return null;
+    if (pid === undefined) return null;
+    this.#owners ??= isLocal(this.#directory) && seesAll() ? this.#look() : null;
+    if (!this.#owners || this.#inside.has(pid)) return null;
     try {
       const owner = this.#owners.get(pid);
       if (owner === undefined) return false;
@@ -34,7 +37,7 @@ export class Processes {
     }
   }
 
-  #look(): ReadonlyMap<number, number> | undefined {
+  #look(): ReadonlyMap<number, number> | null {
     const owners = new Map<number, number>();
     try {
       for (const name of readdirSync("/proc")) {
@@ -44,7 +47,7 @@ export class Processes {
       }
       return owners;
     } catch {
-      return undefined;
+      return null;
     }
   }
 

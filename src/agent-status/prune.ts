@@ -2,6 +2,7 @@
 import { print } from "../cli/index.ts";
 import { prune as pruneDirectory } from "../doors/status-files/index.ts";
 import { escapeForTerminal } from "../wire/status-file/index.ts";
+import { Failure, reasonOf } from "./failure.ts";
 import { printDocument } from "./json.ts";
 import type { Given } from "./parse.ts";
 import { directoryOf, nowMs, staleAfterMsOf } from "./surroundings.ts";
@@ -10,7 +11,9 @@ export function prune(given: Given): number {
   const directory = directoryOf(given);
   const seconds = given.number("prune-after");
   const isRehearsal = given.toggle("dry-run") === true;
+  const failures: string[] = [];
   const removed = pruneDirectory(directory, {
+    onFailure: (path, error) => failures.push(`cannot remove ${path}: ${reasonOf(error)}`),
     nowMs: nowMs(),
     staleAfterMs: staleAfterMsOf(given),
     pruneAfterMs: seconds === undefined ? undefined : seconds * 1_000,
@@ -22,8 +25,9 @@ export function prune(given: Given): number {
   if (given.toggle("json")) {
     const schema = "agent-status-prune/v1";
     printDocument({ schema, status_dir: directory, dry_run: isRehearsal, removed });
-    return 0;
+  } else {
+    for (const path of removed) if (!print(`${escapeForTerminal(path)}\n`)) break;
   }
-  for (const path of removed) if (!print(`${escapeForTerminal(path)}\n`)) break;
+  if (failures.length > 0) throw new Failure(...failures);
   return 0;
 }

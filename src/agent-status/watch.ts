@@ -53,11 +53,14 @@ class Lines implements View {
   readonly #given: Given;
   readonly #directory: string;
   readonly #end: () => void;
+  #processes: Processes;
+  #lookedAtMs = performance.now();
 
   constructor(given: Given, end: () => void) {
     this.#given = given;
     this.#directory = directoryOf(given);
     this.#end = end;
+    this.#processes = new Processes(this.#directory);
   }
 
   show(change: Change): void {
@@ -65,6 +68,16 @@ class Lines implements View {
   }
 
   [Symbol.dispose](): void {}
+
+  /** Not anew for each of many changes at once. */
+  #lookAtProcesses(): Processes {
+    const atMs = performance.now();
+    if (atMs - this.#lookedAtMs > limits.processesMs) {
+      this.#processes = new Processes(this.#directory);
+      this.#lookedAtMs = atMs;
+    }
+    return this.#processes;
+  }
 
   #contentsOf(change: Change): object {
     const moment = { nowMs: nowMs(), staleAfterMs: staleAfterMsOf(this.#given) };
@@ -75,7 +88,7 @@ class Lines implements View {
       case "upsert":
       case "state": {
         const entry = { ...entryOf(change.file, moment), state: change.state };
-        return agentOf(entry, moment.nowMs, new Processes(directory));
+        return agentOf(entry, moment.nowMs, this.#lookAtProcesses());
       }
       case "remove":
         return { agent_id: change.agentId, path: change.path };

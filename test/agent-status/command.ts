@@ -18,6 +18,8 @@ export type Ended = {
 export type RunOptions = {
   readonly env?: Readonly<Record<string, string>>;
   readonly directory?: string;
+  /** Whose process it is. */
+  readonly uid?: number;
 };
 
 /** Nothing of what whoever runs the tests has set, but for what finds programs. */
@@ -29,11 +31,12 @@ export function cleanEnv(more: Readonly<Record<string, string>> = {}): Record<st
 export async function runProgram(
   program: string,
   words: readonly string[],
-  { env = {}, directory }: RunOptions = {},
+  { env = {}, directory, uid }: RunOptions = {},
 ): Promise<Ended> {
   const child = spawn(program, words, {
     env: cleanEnv(env),
     cwd: directory,
+    uid,
     stdio: ["ignore", "pipe", "pipe"],
   });
   const stdout: Buffer[] = [];

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
+  chmodSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -13,7 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import manifest from "../../package.json" with { type: "json" };
 import {
@@ -530,6 +531,46 @@ describe("in any case", { concurrency: 2 }, () => {
     const { code, stderr } = await run(["list"], { env: { AGENT_STATUS_NOW: "soon" } });
     assert.equal(code, 1);
     assert.match(stderr, /^[^\n]*AGENT_STATUS_NOW[^\n]*\n$/);
+  });
+
+  test("[AS-36] [AS-41] [AS-77] [TV-24] what is closed to us is told of, and the rest goes on", async (context) => {
+    using place = statusDirectory();
+    // Nothing is closed to root, who therefore asks as nobody, if nobody can run our program.
+    const asUser = process.getuid?.() === 0 ? { uid: 65_534 } : {};
+    const { code: mayRun } = await run(["--version"], asUser).catch(() => ({ code: 1 }));
+    if (mayRun !== 0) return context.skip("nobody cannot run the program here");
+    place.put("closed.json", record({ agent_id: "closed" }));
+    chmodSync(join(place.path, "closed.json"), 0);
+    place.put("old.json", record({ agent_id: "old", runtime: { updated_at: ago(200_000) } }));
+    place.put("older.json", record({ agent_id: "older", runtime: { updated_at: ago(300_000) } }));
+    chmodSync(dirname(place.path), 0o755);
+    chmodSync(place.path, 0o555);
+    const options = { ...atNow, ...asUser };
+    const listed = await run(["list", "--status-dir", place.path], options);
+    const closed = `warning: ignored unreadable file ${place.path}/closed.json: permission denied\n`;
+    assert.deepEqual([listed.code, listed.stderr], [0, closed]);
+    assert.deepEqual(
+      rowsOf(listed.stdout).map(({ id }) => id),
+      ["old", "older"],
+    );
+    const got = await run(["get", "closed", "--status-dir", place.path], options);
+    assert.deepEqual(
+      [got.code, got.stderr],
+      [1, `invalid status file: ${place.path}/closed.json\n`],
+    );
+    const pruned = await run(["prune", "--status-dir", place.path], options);
+    const refusals = ["old", "older"].map(
+      (name) => `cannot remove ${place.path}/${name}.json: permission denied\n`,
+    );
+    assert.deepEqual([pruned.code, pruned.stdout, pruned.stderr], [1, "", refusals.join("")]);
+    const emitted = await run(["emit", ...least, "--status-dir", place.path], options);
+    const refusal = `cannot write ${place.path}/a.json: permission denied\n`;
+    assert.deepEqual([emitted.code, emitted.stderr], [1, refusal]);
+    chmodSync(place.path, 0);
+    const shut = await run(["list", "--status-dir", place.path], options);
+    const warning = `warning: cannot read status directory ${place.path}: permission denied\n`;
+    assert.deepEqual([shut.code, shut.stderr], [0, warning]);
+    chmodSync(place.path, 0o700);
   });
 
   test("[AS-77] a reader that went away is no error", async () => {

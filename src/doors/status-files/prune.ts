@@ -24,6 +24,8 @@ export type PruneOptions = {
   readonly dryRun?: boolean | undefined;
   /** Also files that are no valid record and were not touched for `staleAfterMs`: nobody keeps them up. */
   readonly invalid?: boolean | undefined;
+  /** Told of what the system would not remove, after which the rest is. Absent: that is thrown. */
+  readonly onFailure?: ((path: string, error: unknown) => void) | undefined;
   /** Also what writers that died left half written, equally untouched. */
   readonly tempFiles?: boolean | undefined;
 };
@@ -39,10 +41,17 @@ export type Candidate = {
 /** The paths that were removed, or would be: records in load order, then the rest by name. */
 export function prune(directory: string, options: PruneOptions = {}): readonly string[] {
   const candidates = findCandidates(directory, options);
-  const { dryRun = false } = options;
-  return candidates
-    .filter((candidate) => dryRun || removeUnchanged(candidate))
-    .map(({ path }) => path);
+  const { dryRun = false, onFailure } = options;
+  const isRemoved = (candidate: Candidate): boolean => {
+    try {
+      return dryRun || removeUnchanged(candidate);
+    } catch (error) {
+      if (!onFailure) throw error;
+      onFailure(candidate.path, error);
+      return false;
+    }
+  };
+  return candidates.filter(isRemoved).map(({ path }) => path);
 }
 
 export function findCandidates(directory: string, options: PruneOptions): readonly Candidate[] {
