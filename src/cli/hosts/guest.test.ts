@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { temporaryDirectory } from "../../testing/temporary.ts";
+import type { FileChange, Host } from "./host.ts";
+import { opencode } from "./opencode.ts";
+import { pi } from "./pi.ts";
+
+type Case = {
+  readonly host: Host;
+  /** Below the home directory. */
+  readonly usual: string;
+  readonly variable: string;
+  /** Below what the variable says. */
+  readonly elsewhere: string;
+};
+
+const cases: readonly Case[] = [
+  {
+    host: opencode,
+    usual: ".config/opencode/plugins/tipstaff.js",
+    variable: "XDG_CONFIG_HOME",
+    elsewhere: "opencode/plugins/tipstaff.js",
+  },
+  {
+    host: pi,
+    usual: ".pi/agent/extensions/tipstaff.js",
+    variable: "PI_CODING_AGENT_DIR",
+    elsewhere: "extensions/tipstaff.js",
+  },
+];
+
+for (const { host, usual, variable, elsewhere } of cases) {
+  const { name, title } = host;
+
+  test(`${title} is one file more, and removing it one less`, async () => {
+    await using home = await temporaryDirectory();
+    const options = { env: {}, home: home.path };
+    const path = join(home.path, usual);
+    assert.deepEqual(host.planRemoval(options), []);
+    const [change, ...others] = host.plan(options);
+    assert(change);
+    assert.deepEqual(others, []);
+    assert.equal(change.path, path);
+    assert.equal(change.before, undefined);
+    assert.equal(change.after, readFileSync(`dist/emitters/${name}.js`, "utf8"));
+    put(change);
+    assert.deepEqual(host.plan(options), [], "installed already");
+    const [removal] = host.planRemoval(options);
+    assert.deepEqual(
+      [removal?.path, removal?.before, removal?.after],
+      [path, change.after, undefined],
+    );
+  });
+
+  test(`${title}'s own variables say where its files are`, async () => {
+    await using home = await temporaryDirectory();
+    const planned = (value: string): string | undefined =>
+      host.plan({ env: { [variable]: value }, home: home.path })[0]?.path;
+    assert.equal(planned("/own/place"), join("/own/place", elsewhere));
+    assert.equal(planned(""), join(home.path, usual));
+  });
+
+  test(`an older module of ours for ${title} is renewed`, async () => {
+    await using home = await temporaryDirectory();
+    const options = { env: {}, home: home.path };
+    const path = join(home.path, usual);
+    const before = "// tipstaff: an older one\nexport default () => {};\n";
+    put({ path, before: undefined, after: before, says: "" });
+    const [change] = host.plan(options);
+    assert.equal(change?.before, before);
+    assert.notEqual(change?.after, before);
+    assert.equal(host.planRemoval(options)[0]?.after, undefined);
+  });
+
+  test(`what somebody else put in our place at ${title} is neither replaced nor removed`, async () => {
+    await using home = await temporaryDirectory();
+    const options = { env: {}, home: home.path };
+    const path = join(home.path, usual);
+    put({ path, before: undefined, after: "export default () => {};\n", says: "" });
+    assert.throws(() => host.plan(options), {
+      name: "Failure",
+      message: /tipstaff\.js is not ours$/,
+    });
+    assert.deepEqual(host.planRemoval(options), []);
+    assert.deepEqual(readdirSync(dirname(path)), ["tipstaff.js"]);
+  });
+}
+
+function put({ path, after = "" }: FileChange): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, after);
+}
