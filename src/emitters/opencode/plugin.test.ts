@@ -381,6 +381,18 @@ test("subagents, tokens and cost are beside the session", async () => {
   });
 });
 
+test("[AS-91] the host is given nothing that a model could call", async () => {
+  await using scratch = await temporaryDirectory();
+  await using host = hostIn(scratch.path);
+  assert.deepEqual(Object.keys(host.hooks).toSorted(), [
+    "chat.message",
+    "dispose",
+    "event",
+    "tool.execute.after",
+    "tool.execute.before",
+  ]);
+});
+
 function metaOf(record: StatusRecord): { readonly [key: string]: unknown } {
   const meta = record.x_meta?.["opencode"];
   assert(typeof meta === "object" && meta !== null);

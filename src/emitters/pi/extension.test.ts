@@ -21,12 +21,14 @@ class Host implements AsyncDisposable {
   readonly entries: { type: string; customType: string; data: unknown }[] = [];
   readonly directory: string;
   readonly pi: object;
+  /** What the extension has asked the host for. */
+  readonly touched = new Set<string | symbol>();
   readonly #surroundings: Surroundings;
   readonly #leaving = new Set<() => void>();
 
   constructor(directory: string, env: Surroundings["env"] = {}) {
     this.directory = directory;
-    this.pi = {
+    const pi = {
       on: (name: string, handler: Handler) => {
         this.handlers.set(name, [...(this.handlers.get(name) ?? []), handler]);
       },
@@ -41,6 +43,12 @@ class Host implements AsyncDisposable {
         },
       },
     };
+    this.pi = new Proxy(pi, {
+      get: (target, key) => {
+        this.touched.add(key);
+        return Reflect.get(target, key);
+      },
+    });
     this.#surroundings = {
       env: { AGENT_STATUS_DIR: directory, ...env },
       pid: process.pid,
@@ -229,6 +237,13 @@ test("[TV-43] [AS-28] a blank first prompt is worked on, and is not what the ses
   assert.deepEqual(host.entries, []);
   await host.prompt("Now");
   assert.equal(host.read().goal?.summary, "Now");
+});
+
+test("[AS-91] the host is given nothing that a model could call", async () => {
+  await using scratch = await temporaryDirectory();
+  await using host = await openSession(scratch.path, "touched");
+  await host.prompt("Do it");
+  assert.deepEqual([...host.touched].toSorted(), ["appendEntry", "events", "on"]);
 });
 
 test("[AS-80] a subagent's process is not told of at all", async () => {
