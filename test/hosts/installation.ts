@@ -61,7 +61,13 @@ export async function installHost(name: HostName): Promise<Installed | Unavailab
   try {
     mkdirSync(making, { recursive: true });
     writeFileSync(join(making, "package.json"), '{"private":true}\n');
-    const quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--ignore-scripts"];
+    const quiet = [
+      "--no-audit",
+      "--no-fund",
+      "--no-update-notifier",
+      "--ignore-scripts",
+      "--prefer-offline",
+    ];
     await run("npm", ["install", "--prefix", making, ...quiet, "--save-exact", called]);
     const found = await firstThatRuns(making, host);
     if (found === undefined) {
@@ -74,7 +80,7 @@ export async function installHost(name: HostName): Promise<Installed | Unavailab
     }
     return offer(directory, host);
   } catch (cause) {
-    return { unavailable: `${called} cannot be had here: ${lastLineOf(cause)}`, isForeign: false };
+    return { unavailable: `${called} cannot be had here: ${reasonOf(cause)}`, isForeign: false };
   } finally {
     rmSync(making, { recursive: true, force: true });
   }
@@ -118,9 +124,11 @@ async function firstThatRuns(directory: string, host: Pinned): Promise<string | 
     const [executable = "", ...words] = commandOf(directory, program);
     const env = { PATH: process.env["PATH"], HOME: directory };
     try {
-      const about = await run(executable, [...words, "--version"], { env, timeout: firstStartMs });
-      if (about.stdout.includes(host.version)) return program;
-      last = new Error(`it says it is ${about.stdout.trim()}`);
+      const options = { env, timeout: firstStartMs };
+      const { stdout, stderr } = await run(executable, [...words, "--version"], options);
+      // Not all say it in the same place.
+      if (`${stdout}${stderr}`.includes(host.version)) return program;
+      last = new Error(`it says it is ${stdout.trim()}`);
     } catch (cause) {
       last = cause;
     }
@@ -142,6 +150,8 @@ function isReady(directory: string, host: Pinned): boolean {
   return existsSync(about) && readFileSync(about, "utf8").includes(`"version": "${host.version}"`);
 }
 
-function lastLineOf(cause: unknown): string {
-  return String(cause).trim().split("\n").at(-1) ?? "";
+/** npm says much before and after what went wrong. */
+function reasonOf(cause: unknown): string {
+  const lines = String(cause).trim().split("\n");
+  return lines.findLast((line) => /^npm error [a-z]+ \w/.test(line)) ?? lines.at(-1) ?? "";
 }
