@@ -94,7 +94,7 @@ export class WatchedDaemon {
     return {
       id,
       stretches: stretchesOf(entries, hour),
-      happenings: entries.map((entry) => this.#describe(entry)),
+      happenings: entries.map((entry) => withoutName(this.#describe(entry), this.#names.of(id))),
       facts: detail ? factsOf(detail) : [],
     };
   }
@@ -233,6 +233,11 @@ export class WatchedDaemon {
   #describe(entry: Entry): Happening {
     return { atMs: entry.atMs, ...describeEntry(entry, this.#names) };
   }
+}
+
+/** Where all is about one agent, it need not be named in every line. */
+function withoutName({ text, ...happening }: Happening, name: string): Happening {
+  return { ...happening, text: text.startsWith(`${name} `) ? text.slice(name.length + 1) : text };
 }
 
 /** What was asked about one agent. */

@@ -73,25 +73,25 @@ export class Feed implements AsyncDisposable {
     const { state: daemon, happenings } = this.#daemon;
     return {
       agents,
-      about: focusId === undefined ? undefined : this.#about(focusId, nowMs),
+      about: focusId === undefined ? undefined : this.about(focusId, nowMs),
       happenings: daemon.kind === "there" ? happenings : this.#chronicle.happenings,
       daemon,
       problems: this.#problems,
     };
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#timer);
-    this.#stopping.abort();
-    await Promise.all(this.#running);
-  }
-
   /** The log knows more than was seen here, unless it knows nothing of the agent. */
-  #about(id: string, nowMs: number): About {
+  about(id: string, nowMs: number): About {
     const seen = this.#chronicle.about(id, nowMs);
     const told = this.#daemon.about(id, nowMs);
     if (!told) return seen;
     return told.stretches.length > 0 ? told : { ...told, stretches: seen.stretches };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    this.#stopping.abort();
+    await Promise.all(this.#running);
   }
 
   /** All that can be seen from here, and all that the daemon knows besides. */
@@ -163,7 +163,7 @@ export class Feed implements AsyncDisposable {
  * Of agents that are registered the daemon tells, with all it knows of them from elsewhere. Of all others
  * that can be seen from here too, we see it first.
  */
-function joinFresh(told: readonly Sighting[], own: readonly Sighting[]): readonly Sighting[] {
+export function joinFresh(told: readonly Sighting[], own: readonly Sighting[]): readonly Sighting[] {
   if (told.length === 0) return own;
   const registered = new Set(told.filter(isFromRegistry).flatMap(namesOf));
   const fresh = own.filter((agent) => !namesOf(agent).some((name) => registered.has(name)));

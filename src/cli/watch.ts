@@ -79,7 +79,7 @@ class LiveView {
     });
     this.#feed = feed;
     this.#screen = screen;
-    const ticking = setInterval(onNews, limits.tickMs);
+    const ticking = setInterval(() => this.#attempt(() => this.#tick()), limits.tickMs);
     // Where there is much to read, an empty screen would look as if nothing was there.
     const early = setTimeout(onNews, limits.patienceMs);
     try {
@@ -95,10 +95,12 @@ class LiveView {
   #press(key: Key): void {
     const { size } = this.#screen ?? {};
     if (!size) return;
+    const { selectedId } = this.#model;
     const { model, wish } = press(this.#model, key, size);
     this.#model = model;
     if (wish) this.#grant(wish);
-    this.#draw();
+    if (model.selectedId !== selectedId) this.#focus();
+    this.#show();
   }
 
   #grant(wish: Wish): void {
@@ -145,10 +147,29 @@ class LiveView {
     this.#hasDrawn = true;
     const nowMs = Date.now();
     const { size } = screen;
-    const scene = feed.scene(nowMs, this.#model.selectedId);
+    const { selectedId } = this.#model;
+    const scene = feed.scene(nowMs, selectedId);
     this.#model = learn(this.#model, { ...scene, nowMs }, size);
-    feed.focus(this.#model.selectedId);
-    screen.show(layout(this.#model, size));
+    if (this.#model.selectedId !== selectedId) this.#focus();
+    this.#show();
+  }
+
+  /** Only time has passed. */
+  #tick(): void {
+    if (!this.#screen || !this.#hasDrawn) return;
+    this.#model = learn(this.#model, { nowMs: Date.now() }, this.#screen.size);
+    this.#show();
+  }
+
+  #focus(): void {
+    const { selectedId, nowMs } = this.#model;
+    this.#feed?.focus(selectedId);
+    const about = selectedId === undefined ? undefined : this.#feed?.about(selectedId, nowMs);
+    this.#model = { ...this.#model, about };
+  }
+
+  #show(): void {
+    this.#screen?.show(layout(this.#model, this.#screen.size));
   }
 }
 

@@ -4,41 +4,33 @@
  */
 import type { Sighting } from "../../wire/api/index.ts";
 import type { Stretch } from "../history.ts";
-import { changesBetween } from "../sighting-changes.ts";
 import { toneOf } from "../sighting-words.ts";
 import { limits } from "./limits.ts";
 import type { About, Happening } from "./model.ts";
 
 export class Chronicle {
-  #agents: ReadonlyMap<string, Sighting> = new Map();
-  #isBegun = false;
+  #states: ReadonlyMap<string, Sighting> | undefined;
   readonly #stretches = new Map<string, readonly Stretch[]>();
   #happenings: readonly (Happening & { readonly id: string })[] = [];
 
   /** What is there now. The first look is how it was, not what happened. */
   observe(agents: readonly Sighting[], nowMs: number): void {
-    for (const change of changesBetween(this.#agents, agents)) {
-      const { agent } = change;
-      switch (change.type) {
-        case "remove":
-          this.#stretches.delete(agent.id);
-          this.#note(agent, { atMs: nowMs, text: `${agent.name} has left`, tone: "dim" });
-          break;
-        case "state":
-          this.#begin(agent, nowMs);
-          this.#note(agent, { atMs: nowMs, text: becomes(agent), tone: toneOf[agent.state] });
-          break;
-        case "upsert": {
-          const isNew = !this.#agents.has(agent.id);
-          if (isNew) this.#begin(agent, nowMs);
-          if (isNew && this.#isBegun) {
-            this.#note(agent, { atMs: nowMs, text: `${agent.name} is here`, tone: "good" });
-          }
-        }
-      }
+    const before = this.#states;
+    this.#states = new Map(agents.map((agent) => [agent.id, agent]));
+    for (const agent of before?.values() ?? []) {
+      if (this.#states.has(agent.id)) continue;
+      this.#stretches.delete(agent.id);
+      this.#note(agent, { atMs: nowMs, text: `${agent.name} has left`, tone: "dim" });
     }
-    this.#agents = new Map(agents.map((agent) => [agent.id, agent]));
-    this.#isBegun = true;
+    for (const agent of agents) {
+      const known = before?.get(agent.id);
+      if (known?.state === agent.state) continue;
+      this.#begin(agent, nowMs);
+      if (known)
+        this.#note(agent, { atMs: nowMs, text: becomes(agent), tone: toneOf[agent.state] });
+      else if (before)
+        this.#note(agent, { atMs: nowMs, text: `${agent.name} is here`, tone: "good" });
+    }
   }
 
   get happenings(): readonly Happening[] {

@@ -21,8 +21,10 @@ export function paneOf(
   const isBeside = cells >= limits.besideColumnsMin;
   const leftCells = isBeside ? Math.floor(cells * 0.58) : cells;
   const facts = factsOf(agent, about, { nowMs: model.nowMs, cells: leftCells - nameCells });
-  const lines = facts.slice(0, rows).map((fact) => factLine(fact));
   const past = pastLines(model, about.happenings.toReversed());
+  // The last facts matter less than what happened last.
+  const kept = isBeside ? 0 : Math.min(past.length, limits.pastRowsMin);
+  const lines = facts.slice(0, rows - kept).map((fact) => factLine(fact));
   if (!isBeside) return [...lines, ...past.slice(0, Math.max(0, rows - lines.length))];
   return Array.from({ length: rows }, (_, index) => [
     ...padLine(lines[index] ?? [], leftCells),
@@ -79,11 +81,14 @@ function factsOf(
   { nowMs, cells }: { readonly nowMs: number; readonly cells: number },
 ): readonly Fact[] {
   const { state, doing, goal, task, known, hint, lastProgressAtMs } = agent;
+  // Whoever holds a task is at it: said once is enough.
+  const isSaid = (text = ""): boolean =>
+    text === doing || about.facts.some((held) => text === `task ${held.text}`);
   const stripCells = Math.min(limits.stripCells, Math.max(10, cells - 2));
   const strip = stripOf(about.stretches, { endMs: nowMs, ms: limits.stripMs, cells: stripCells });
   return [
     ...fact(state === "waiting" ? "asks" : "doing", doing),
-    ...fact("task", task === doing ? undefined : task),
+    ...fact("task", isSaid(task) ? undefined : task),
     ...fact("goal", goal),
     { name: "last hour", line: [...strip, span("▏", "dim")] },
     ...(lastProgressAtMs === undefined ? [] : fact("progress", ago(lastProgressAtMs, nowMs))),

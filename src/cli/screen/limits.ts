@@ -10,6 +10,8 @@ export const limits = {
   /** The detail needs so many lines to say anything, and does not need more than so many. */
   detailRowsMin: 8,
   detailRowsMax: 20,
+  /** Of what happened last, below the facts. */
+  pastRowsMin: 3,
   /** Beside the facts, events fit into so many columns. */
   besideColumnsMin: 110,
   /** Of the strip, a minute a cell. */
