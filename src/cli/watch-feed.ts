@@ -163,7 +163,10 @@ export class Feed implements AsyncDisposable {
  * Of agents that are registered the daemon tells, with all it knows of them from elsewhere. Of all others
  * that can be seen from here too, we see it first.
  */
-export function joinFresh(told: readonly Sighting[], own: readonly Sighting[]): readonly Sighting[] {
+export function joinFresh(
+  told: readonly Sighting[],
+  own: readonly Sighting[],
+): readonly Sighting[] {
   if (told.length === 0) return own;
   const registered = new Set(told.filter(isFromRegistry).flatMap(namesOf));
   const fresh = own.filter((agent) => !namesOf(agent).some((name) => registered.has(name)));

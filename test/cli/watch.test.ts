@@ -354,7 +354,7 @@ describe("tipstaff watch in a terminal", { skip, concurrency: 2 }, () => {
       terminal.type("e");
       await terminal.shows(/what happened: scraper · from the log/);
       await terminal.shows(/invoice-42 is held by scraper/);
-      await terminal.shows(/scraper \(\w+\) is waiting: may I pay\?/);
+      await terminal.shows(/\d {2}is waiting: may I pay\?/);
       terminal.press("Escape");
       await daemon.end("SIGTERM");
       await terminal.shows(/daemon lost \d+ s ago$/m);
