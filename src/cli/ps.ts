@@ -2,10 +2,10 @@
 import type { Sighting } from "../wire/api/index.ts";
 import { type Column, printColumns } from "./columns.ts";
 import { exits } from "./exits.ts";
-import { limits } from "./limits.ts";
 import { type Look, Lookout } from "./look-around.ts";
 import {
   doingOf,
+  isOfInterest,
   knownFrom,
   markOf,
   spentBy,
@@ -20,7 +20,10 @@ import { countOf, forHowLong } from "./times.ts";
 
 export async function ps(values: Values): Promise<number> {
   const look = await new Lookout(values).look();
-  const shown = values["all"] === true ? look.agents : look.agents.filter(isOfInterest(look.nowMs));
+  const shown =
+    values["all"] === true
+      ? look.agents
+      : look.agents.filter((agent) => isOfInterest(agent, look.nowMs));
   if (values["json"] === true) {
     const { nowMs, warnings } = look;
     print(`${jsonOf({ agents: shown, total: look.agents.length, nowMs, warnings })}\n`);
@@ -32,12 +35,6 @@ export async function ps(values: Values): Promise<number> {
     say(`${countOf(broken, "status file")} cannot be read; agent-status list says why\n`);
   }
   return exits.ok;
-}
-
-/** Who has ended, or was lost long ago, is history. */
-function isOfInterest(nowMs: number): (agent: Sighting) => boolean {
-  return ({ state, sinceMs = 0 }) =>
-    state !== "stopped" && !(state === "lost" && nowMs - sinceMs > limits.lostShownMs);
 }
 
 /** Exported for its test: what else runs on a machine is not the test's to say. */

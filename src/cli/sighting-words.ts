@@ -1,6 +1,7 @@
 /** What is said of an agent that was seen, wherever it is shown. */
 import { hostname } from "node:os";
 import type { Sighting, SightingState } from "../wire/api/index.ts";
+import { limits } from "./limits.ts";
 import { printPath } from "./paths.ts";
 import type { Tone } from "./terminal.ts";
 import { ago } from "./times.ts";
@@ -87,4 +88,9 @@ export function summaryOf(agents: readonly Sighting[]): string {
     ...troubles,
     `${agents.length} ${agents.length === 1 ? "agent" : "agents"}`,
   ].join(" · ");
+}
+
+/** Who has ended, or was lost long ago, is history: shown only where all are. */
+export function isOfInterest({ state, sinceMs = 0 }: Sighting, nowMs: number): boolean {
+  return state !== "stopped" && !(state === "lost" && nowMs - sinceMs > limits.lostShownMs);
 }

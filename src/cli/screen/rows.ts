@@ -1,6 +1,5 @@
 /** Which agents are shown, and in which order. */
 import type { Sighting } from "../../wire/api/index.ts";
-import { limits } from "../limits.ts";
 import { whereOf } from "../sighting-words.ts";
 
 /** `attention`: as the sources are ranked, what waits for a person first. */
@@ -39,9 +38,4 @@ export function matches(agent: Sighting, filter: string): boolean {
     .toLowerCase();
   const words = filter.toLowerCase().split(/\s+/);
   return words.every((word) => text.includes(word));
-}
-
-/** Who has ended, or was lost long ago, is history: shown only where all are. */
-export function isOfInterest({ state, sinceMs = 0 }: Sighting, nowMs: number): boolean {
-  return state !== "stopped" && !(state === "lost" && nowMs - sinceMs > limits.lostShownMs);
 }
