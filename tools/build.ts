@@ -7,6 +7,7 @@ import { type BuildOptions, build, type Plugin } from "esbuild";
 import { build as buildPage } from "vite";
 import { writeDeclarations } from "./declarations.ts";
 import { buildGuests } from "./guests.ts";
+import { buildWriter } from "./writer.ts";
 
 const forNode: BuildOptions = {
   outdir: "dist",
@@ -27,14 +28,6 @@ const leaveHeavyOut: Plugin = {
       path: path.replace(/\.ts$/, ".js"),
       external: true,
     }));
-  },
-};
-
-/** Modules of Node that nobody calls are not loaded: some take megabytes. */
-const leaveUnusedOut: Plugin = {
-  name: "leave unused modules out",
-  setup: ({ onResolve }) => {
-    onResolve({ filter: /^node:/ }, ({ path }) => ({ path, external: true, sideEffects: false }));
   },
 };
 
@@ -81,17 +74,8 @@ await build({
   target: "es2022",
   logLevel: "warning",
 });
-// What hooks start when nobody writes: small, because it is there as long as an agent is. A host that installs
-// a plugin copies its folder, so each has one.
-await build({
-  ...forNode,
-  outdir: "dist/emitters",
-  entryPoints: { writer: "src/cli/writer.ts" },
-  format: "cjs",
-  outExtension: { ".js": ".cjs" },
-  plugins: [leaveUnusedOut],
-  footer: { js: "module.exports.writer(process.argv.slice(2));" },
-});
+await buildWriter("dist/emitters/writer.cjs");
+// A host that installs a plugin copies its folder, so each has one.
 for (const host of ["claude-code", "codex"]) {
   cpSync("dist/emitters/writer.cjs", `plugins/${host}/writer.cjs`);
 }

@@ -11,6 +11,8 @@ import {
   writeFileSync,
 } from "node:fs";
 
+import { limits } from "./limits.ts";
+
 /** A pipe without a writer must not hold us up. */
 const flags = constants.O_RDONLY | constants.O_NONBLOCK;
 
@@ -35,6 +37,27 @@ export function readPart(path: string, from: number, bytesMax: number): Part | u
 export function readWhole(path: string, bytesMax: number): Buffer | undefined {
   const { bytes } = readPart(path, 0, bytesMax + 1) ?? {};
   return bytes === undefined || bytes.length > bytesMax ? undefined : bytes;
+}
+
+let scratch: Buffer | undefined;
+
+/** A file in parts, in one piece of memory: each part is good until the next. */
+export function* partsOf(path: string): Generator<Uint8Array> {
+  const file = openSync(path, flags);
+  try {
+    if (!fstatSync(file).isFile()) return;
+    scratch ??= Buffer.allocUnsafeSlow(65_536);
+    const part = scratch;
+    for (let length = 0; length <= limits.eventBytesMax; ) {
+      const read = readSync(file, part, 0, part.length, null);
+      if (read === 0) return;
+      yield part.subarray(0, read);
+      length += read;
+    }
+    throw new Error(`${path} is too long`);
+  } finally {
+    closeSync(file);
+  }
 }
 
 function readFrom(file: number, from: number, bytesMax: number): Buffer {

@@ -12,7 +12,7 @@ import {
   isHostName,
   readEvent,
 } from "../../wire/host-events/index.ts";
-import { namesIn, readWhole, removeFile } from "./files.ts";
+import { namesIn, partsOf, readWhole, removeFile } from "./files.ts";
 import { limits } from "./limits.ts";
 
 export type Queued = {
@@ -80,8 +80,7 @@ function entriesIn(directory: string): readonly Entry[] {
 
 function readQueued(head: readonly string[], { path, atMs }: Entry): Queued | undefined {
   const [version, name = "", pid, tmux, pane, statusDirectory, workingDirectory, ...plugin] = head;
-  const body = version === "1" ? readWhole(`${path}.body`, limits.eventBytesMax) : undefined;
-  const event = body && readEvent(body);
+  const event = version === "1" ? readEvent(partsOf(`${path}.body`)) : undefined;
   if (!event) return undefined;
   const [root, data, claudeRoot, claudeData] = plugin;
   const found = hostOf({

@@ -9,8 +9,8 @@ export type HostEvent = {
 };
 
 /** Undefined for what is no event: not an object, or without a name or a session. */
-export function readEvent(bytes: Uint8Array): HostEvent | undefined {
-  const members = readMembers(bytes);
+export function readEvent(parts: Iterable<Uint8Array>): HostEvent | undefined {
+  const members = readMembers(parts);
   if (!members) return undefined;
   const name = idIn(members, "hook_event_name");
   const sessionId = idIn(members, "session_id");

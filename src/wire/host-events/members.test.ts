@@ -5,37 +5,33 @@ import { readEvent } from "./event.ts";
 import { limits } from "./limits.ts";
 import { readMembers } from "./members.ts";
 
-const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-/** Long enough to be scanned rather than parsed. */
-const padding = " ".repeat(limits.memberBytesMax);
+/** In parts of that length, or in one. */
+function* partsOf(text: string, length = text.length * 4 + 1): Generator<Uint8Array> {
+  const bytes = new TextEncoder().encode(text);
+  for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length);
+}
 
-test("a long object has the members that a parser finds", () => {
+const read = (text: string, length?: number): ReadonlyMap<string, unknown> | undefined =>
+  readMembers(partsOf(text, length));
+
+test("an object has the members that a parser finds, in however many parts it comes", () => {
+  const object = fc.dictionary(fc.string({ unit: "grapheme" }), fc.jsonValue());
   fc.assert(
-    fc.property(
-      fc.dictionary(fc.string({ unit: "grapheme" }), fc.jsonValue()),
-      fc.nat(3),
-      (value, indent) => {
-        const text = JSON.stringify(value, null, indent);
-        const read = readMembers(bytes(`${padding}${text}\n`));
-        const expected = new Map(Object.entries(JSON.parse(text) as object));
-        assert.deepEqual(read, expected);
-        assert.deepEqual(readMembers(bytes(text)), expected);
-      },
-    ),
+    fc.property(object, fc.nat(3), fc.integer({ min: 1, max: 40 }), (value, indent, length) => {
+      const text = JSON.stringify(value, null, indent);
+      const expected = new Map(Object.entries(JSON.parse(text) as object));
+      assert.deepEqual(read(` ${text}\n`, length), expected);
+      assert.deepEqual(read(text), expected);
+    }),
   );
 });
 
 test("what is cut off anywhere is no object", () => {
-  const text = `{"a": "x\\"}", "b": [1, {"c": "]"}], "d": -1.5e3, "e": null}`;
+  const text = `{"a": "x\\"}", "b": [1, {"c": "]\\\\"}], "d": -1.5e3, "e": null}`;
   for (let length = 0; length < text.length; length += 1) {
-    assert.equal(readMembers(bytes(text.slice(0, length))), undefined);
-    assert.equal(
-      readMembers(bytes(padding + text.slice(0, length))),
-      undefined,
-      text.slice(0, length),
-    );
+    assert.equal(read(text.slice(0, length)), undefined, text.slice(0, length));
   }
-  assert.equal(readMembers(bytes(`${padding}${text}`))?.size, 4);
+  assert.equal(read(text)?.size, 4);
 });
 
 test("what is no object is none", () => {
@@ -52,23 +48,32 @@ test("what is no object is none", () => {
     '{"a":}',
     '{"a" 1}',
     '{"a":1,}',
-    "\ufeff{}",
+    "{,}",
   ];
-  for (const text of texts) {
-    assert.equal(readMembers(bytes(text)), undefined, text);
-    assert.equal(readMembers(bytes(padding + text)), undefined, text);
-  }
-  assert.deepEqual(readMembers(bytes(`${padding}{ }`)), new Map());
+  const more = [
+    "\ufeff{}",
+    '{"a":tru}',
+    '{"a":[1,}',
+    '{"a":"\u0001"}',
+    '{"a":1 2}',
+    '{"a":1]',
+    '{"a":"b"c}',
+    "{'a':1}",
+  ];
+  for (const text of [...texts, ...more]) assert.equal(read(text), undefined, text);
+  assert.deepEqual(read("\t{ \r\n}  "), new Map());
+});
+
+test("of two members with one name the last counts", () => {
+  assert.deepEqual(read('{"a":1,"a":2}'), new Map([["a", 2]]));
 });
 
 test("of a long text the beginning is kept, and of a long list nothing", () => {
   const prompt = "😀\\u263a\\n".repeat(limits.memberBytesMax / 4);
   const list = `[${"1,".repeat(limits.memberBytesMax)}1]`;
-  const read = readMembers(
-    bytes(`{"session_id":"s","prompt":"${prompt}","list":${list},"end":true}`),
-  );
-  assert.deepEqual([...(read?.keys() ?? [])], ["session_id", "prompt", "end"]);
-  const text = String(read?.get("prompt"));
+  const members = read(`{"session_id":"s","prompt":"${prompt}","list":${list},"end":true}`, 65_536);
+  assert.deepEqual([...(members?.keys() ?? [])], ["session_id", "prompt", "end"]);
+  const text = String(members?.get("prompt"));
   assert.ok(
     text.startsWith("😀☺\n😀☺\n") && text.length > 500 && text.length <= limits.textBytesMax,
   );
@@ -76,18 +81,18 @@ test("of a long text the beginning is kept, and of a long list nothing", () => {
 
 test("wherever a long text is cut, its beginning is read", () => {
   for (let shift = 0; shift < 12; shift += 1) {
-    const prompt = "x".repeat(shift) + "\\u263a\\\\".repeat(limits.memberBytesMax);
-    const read = readMembers(bytes(`{"prompt":"${prompt}"}`));
-    assert.match(String(read?.get("prompt")), /^x*(☺\\)+☺?\\?$/);
+    const prompt = "x".repeat(shift) + "\\u263a\\\\".repeat(limits.memberBytesMax / 8);
+    const members = read(`{"prompt":"${prompt}"}`);
+    assert.match(String(members?.get("prompt")), /^x*(☺\\)+☺?\\?$/);
   }
 });
 
 test("an event has a name and a session", () => {
-  const read = (value: unknown): unknown => readEvent(bytes(JSON.stringify(value)));
-  assert.ok(read({ hook_event_name: "Stop", session_id: "s" }));
-  assert.equal(read({ hook_event_name: "Stop" }), undefined);
-  assert.equal(read({ hook_event_name: "Stop", session_id: "" }), undefined);
-  assert.equal(read({ hook_event_name: "Stop", session_id: 1 }), undefined);
-  assert.equal(read({ session_id: "s" }), undefined);
-  assert.equal(read({ hook_event_name: "Stop", session_id: "s".repeat(10_000) }), undefined);
+  const event = (value: unknown): unknown => readEvent(partsOf(JSON.stringify(value)));
+  assert.ok(event({ hook_event_name: "Stop", session_id: "s" }));
+  assert.equal(event({ hook_event_name: "Stop" }), undefined);
+  assert.equal(event({ hook_event_name: "Stop", session_id: "" }), undefined);
+  assert.equal(event({ hook_event_name: "Stop", session_id: 1 }), undefined);
+  assert.equal(event({ session_id: "s" }), undefined);
+  assert.equal(event({ hook_event_name: "Stop", session_id: "s".repeat(10_000) }), undefined);
 });

@@ -1,0 +1,398 @@
+/** The real hook and the real writer, as processes; only the host is pretended. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { openWriter } from "../../src/emitters/index.ts";
+import { validate } from "../../src/wire/status-file/index.ts";
+import {
+  endWriter,
+  type Installed,
+  installHook,
+  isRunning,
+  namesIn,
+  PretendedHost,
+  recordsIn,
+  until,
+  writerOf,
+} from "./hooks.ts";
+import { mountSmall, scratch } from "./processes.ts";
+
+/** Without a writer at the end, whatever happens. */
+async function withHook(
+  run: (installed: Installed, directory: string) => Promise<void>,
+  env: NodeJS.ProcessEnv = {},
+): Promise<void> {
+  using directory = scratch();
+  const installed = await installHook(directory.path, env);
+  try {
+    await run(installed, directory.path);
+  } finally {
+    await endWriter(installed);
+  }
+}
+
+const stateOf = (installed: Installed): string | undefined => {
+  const [record] = recordsIn(installed);
+  return record && (record.task?.state ?? "idle");
+};
+
+test("a session from its start to its end, and nothing is left", async () => {
+  await withHook(async (installed) => {
+    await using host = new PretendedHost(installed);
+    assert.deepEqual(await host.fire("SessionStart", { source: "startup" }), { code: 0, said: "" });
+    const record = await until("the file", () => recordsIn(installed)[0]);
+    assert.deepEqual(validate(record), []);
+    assert.equal(record.runtime.pid, host.pid);
+    assert.deepEqual(await host.fire("UserPromptSubmit", { prompt: "fix it" }), {
+      code: 0,
+      said: "",
+    });
+    await until("work", () => stateOf(installed) === "working");
+    await host.fire("PreToolUse", { tool_name: "AskUserQuestion", tool_use_id: "t" });
+    await until("the question", () => stateOf(installed) === "input-required");
+    await host.fire("PostToolUse", { tool_name: "AskUserQuestion", tool_use_id: "t" });
+    await until("the answer", () => stateOf(installed) === "working");
+    assert.deepEqual(await host.fire("Stop", { last_assistant_message: "Done." }), {
+      code: 0,
+      said: "{}\n",
+    });
+    await until("the end of the turn", () => stateOf(installed) === "idle");
+    for (const path of [installed.emitters, join(installed.emitters, "queue"), installed.status]) {
+      assert.equal(statSync(path).mode & 0o777, 0o700, path);
+    }
+    const writer = writerOf(installed);
+    assert.ok(writer);
+    await host.fire("SessionEnd", { reason: "other" });
+    await until("the end of the file", () => namesIn(installed.status).length === 0);
+    await until("the end of the writer", () => !isRunning(writer));
+    assert.deepEqual(namesIn(installed.emitters).toSorted(), ["goals", "queue", "sessions"]);
+    assert.deepEqual(namesIn(join(installed.emitters, "queue")), []);
+    assert.deepEqual(namesIn(join(installed.emitters, "sessions")), []);
+  });
+});
+
+test("a host that is killed leaves no file, and no writer", async () => {
+  await withHook(async (installed) => {
+    await using host = new PretendedHost(installed);
+    await host.fire("SessionStart");
+    await host.fire("UserPromptSubmit", { prompt: "x" });
+    await until("work", () => stateOf(installed) === "working");
+    const writer = writerOf(installed);
+    assert.ok(writer);
+    await host.kill();
+    await until("the end of the file", () => recordsIn(installed).length === 0);
+    await until("the end of the writer", () => !isRunning(writer));
+  });
+});
+
+test("a writer that is killed is started again by the next event, and goes on under the same ids", async () => {
+  await withHook(async (installed) => {
+    await using host = new PretendedHost(installed);
+    await using other = new PretendedHost(installed, "codex");
+    await host.fire("SessionStart");
+    await other.fire("SessionStart", { session_id: "s2" });
+    await host.fire("UserPromptSubmit", { prompt: "x" });
+    await until("both files", () => recordsIn(installed).length === 2);
+    await until("work", () => recordsIn(installed).some(({ task }) => task?.state === "working"));
+    const ids = recordsIn(installed).map(({ agent_id }) => agent_id);
+    await endWriter(installed);
+    await host.fire("Stop", { last_assistant_message: "Done." });
+    await until("another writer", () => writerOf(installed));
+    await until("the end of the turn", () => recordsIn(installed).every(({ task }) => !task));
+    assert.deepEqual(
+      recordsIn(installed)
+        .map(({ agent_id }) => agent_id)
+        .toSorted(),
+      ids.toSorted(),
+    );
+  });
+});
+
+test("of two writers the second ends at once", async () => {
+  await withHook(async (installed) => {
+    await using host = new PretendedHost(installed);
+    await host.fire("SessionStart");
+    await until("the file", () => recordsIn(installed)[0]);
+    const writer = writerOf(installed);
+    const second = spawnSync(
+      process.execPath,
+      [join(installed.hook, "..", "writer.cjs"), installed.emitters],
+      { env: installed.env, encoding: "utf8" },
+    );
+    assert.deepEqual([second.status, second.stdout, second.stderr], [0, "", ""]);
+    assert.equal(writerOf(installed), writer);
+    assert.equal(recordsIn(installed).length, 1);
+  });
+});
+
+test("twenty hooks at once lose nothing, and one writer serves them", async () => {
+  await withHook(async (installed) => {
+    const hosts = Array.from({ length: 20 }, () => new PretendedHost(installed));
+    try {
+      const start = async (host: PretendedHost, index: number): Promise<void> => {
+        const session = { session_id: `s${index}` };
+        await host.fire("SessionStart", session);
+        await host.fire("UserPromptSubmit", { ...session, prompt: `prompt ${index}` });
+      };
+      await Promise.all(hosts.map(start));
+      await until(
+        "all of them at work",
+        () => recordsIn(installed).filter(({ task }) => task?.state === "working").length === 20,
+      );
+      const summaries = recordsIn(installed).map(({ task }) => task?.summary);
+      assert.equal(new Set(summaries).size, 20);
+      assert.deepEqual(namesIn(join(installed.emitters, "queue")), []);
+    } finally {
+      await Promise.all(hosts.map((host) => host.kill()));
+    }
+    await until("the end of the files", () => recordsIn(installed).length === 0);
+  });
+});
+
+test("an event of megabytes is heard, and the writer stays small", async () => {
+  await withHook(async (installed) => {
+    await using host = new PretendedHost(installed);
+    await host.fire("SessionStart");
+    await until("the file", () => recordsIn(installed)[0]);
+    const long = 'a \\ " 😀'.repeat(150_000);
+    await host.fire("UserPromptSubmit", { prompt: `look: ${long}` });
+    await until("work", () => recordsIn(installed)[0]?.task?.summary?.startsWith("look: a"));
+    for (let count = 0; count < 20; count += 1) {
+      await host.fire("PostToolUse", {
+        tool_name: "Bash",
+        tool_response: long,
+        tool_use_id: `t${count}`,
+      });
+    }
+    await host.fire("Stop", { last_assistant_message: "Done." });
+    await until("the end of the turn", () => stateOf(installed) === "idle");
+    const status = readFileSync(`/proc/${writerOf(installed)}/status`, "utf8");
+    const kilobytes = Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]);
+    assert.ok(kilobytes < 60_000, `${kilobytes} kB`);
+  });
+});
+
+test("what is no event changes nothing, and the host does not hear of it", async () => {
+  await withHook(async (installed) => {
+    await using host = new PretendedHost(installed);
+    await host.fire("SessionStart");
+    const before = await until("the file", () => recordsIn(installed)[0]);
+    const bodies = [
+      "",
+      "{",
+      "[]",
+      "null",
+      "true",
+      '"text"',
+      "{}",
+      '{"session_id":7,"hook_event_name":"Stop"}',
+      "\0\0",
+      Uint8Array.of(0xff, 0xfe),
+    ];
+    for (const body of bodies)
+      assert.deepEqual(await host.send("PreToolUse", body), { code: 0, said: "" });
+    assert.deepEqual(await host.send("Stop", "[]"), { code: 0, said: "{}\n" });
+    await host.fire("UserPromptSubmit", { prompt: "x" });
+    await until("work", () => stateOf(installed) === "working");
+    assert.equal(recordsIn(installed)[0]?.agent_id, before.agent_id);
+    assert.deepEqual(namesIn(join(installed.emitters, "queue")), []);
+  });
+});
+
+test("a directory that cannot be made or written to is not the host's concern", async () => {
+  const long = JSON.stringify({
+    session_id: "s1",
+    hook_event_name: "SessionStart",
+    pad: "x".repeat(300_000),
+  });
+  for (const state of ["/proc/none", "/dev/null"]) {
+    await withHook(
+      async (installed) => {
+        await using host = new PretendedHost(installed);
+        assert.deepEqual(await host.send("SessionStart", long), { code: 0, said: "" });
+        assert.deepEqual(await host.send("Stop", long), { code: 0, said: "{}\n" });
+      },
+      { XDG_STATE_HOME: state },
+    );
+  }
+  await withHook(
+    async (installed) => {
+      await using host = new PretendedHost(installed);
+      assert.deepEqual(await host.send("Stop", long), { code: 0, said: "{}\n" });
+    },
+    { XDG_STATE_HOME: "", HOME: "" },
+  );
+});
+
+test("a full disk is not the host's concern, and no half of an event stays", async (context) => {
+  await withHook(async (installed, directory) => {
+    const full = join(directory, "full");
+    mkdirSync(full);
+    using mounted = mountSmall(full, 1);
+    if (!mounted) return context.skip("this user may not mount a small file system");
+    const small = { ...installed, env: { ...installed.env, XDG_STATE_HOME: full } };
+    await using host = new PretendedHost(small);
+    const long = JSON.stringify({
+      session_id: "s1",
+      hook_event_name: "SessionStart",
+      pad: "x".repeat(3_000_000),
+    });
+    assert.deepEqual(await host.send("SessionStart", long), { code: 0, said: "" });
+    assert.deepEqual(namesIn(join(full, "tipstaff", "emitters", "queue")), []);
+    return undefined;
+  });
+});
+
+test("where there is no Node, nothing is kept", async () => {
+  await withHook(async (installed, directory) => {
+    const bin = join(directory, "bin");
+    mkdirSync(bin);
+    for (const tool of ["sh", "cat", "mkdir", "rm"]) symlinkSync(`/bin/${tool}`, join(bin, tool));
+    const bare = { ...installed, env: { ...installed.env, PATH: bin, TIPSTAFF_NODE: "/none" } };
+    await using host = new PretendedHost(bare);
+    assert.deepEqual(await host.fire("SessionStart"), { code: 0, said: "" });
+    assert.deepEqual(namesIn(join(installed.emitters, "queue")), []);
+  });
+});
+
+test("a writer that never comes to write is not started for ever, and nothing piles up", async () => {
+  await withHook(async (installed, directory) => {
+    const broken = join(directory, "node");
+    writeFileSync(broken, `#!/bin/sh\necho x >>'${join(directory, "attempts")}'\nexit 1\n`, {
+      mode: 0o755,
+    });
+    const failing = { ...installed, env: { ...installed.env, TIPSTAFF_NODE: broken } };
+    await using host = new PretendedHost(failing);
+    const attempts = (): number =>
+      namesIn(directory).includes("attempts") ? statSync(join(directory, "attempts")).size / 2 : 0;
+    const queued = (): number => namesIn(join(installed.emitters, "queue")).length;
+    // The last one may still be on its way out, and is then not taken for dead.
+    for (let count = 0; count < 100 && attempts() < 20; count += 1) {
+      await host.fire("PreToolUse", { tool_name: "Bash" });
+    }
+    const before = queued();
+    for (let count = 0; count < 10; count += 1) {
+      await until("the last one to be gone", () => attempts() === 20);
+      await host.fire("PreToolUse", { tool_name: "Bash" });
+    }
+    assert.equal(attempts(), 20);
+    assert.ok(queued() <= before + 2, `${before} and then ${queued()}`);
+    await using mended = new PretendedHost(installed);
+    await mended.fire("SessionStart");
+    await until("the file", () => recordsIn(installed)[0]);
+    await until(
+      "the queue to be empty",
+      () => namesIn(join(installed.emitters, "queue")).length === 0,
+    );
+  });
+});
+
+test("a hook whose package is gone says nothing and fails at nothing", async () => {
+  await withHook(async (installed) => {
+    await using host = new PretendedHost(installed);
+    rmSync(installed.hook);
+    assert.deepEqual(await host.fire("Stop"), { code: 0, said: "" });
+  });
+});
+
+test("a daemon takes over from the shared writer, and the next one from the daemon, under the same ids", async () => {
+  await withHook(async (installed) => {
+    await using host = new PretendedHost(installed);
+    await host.fire("SessionStart");
+    const { agent_id: id } = await until("the file", () => recordsIn(installed)[0]);
+    const shared = writerOf(installed);
+    assert.ok(shared);
+    {
+      await using _daemon = openWriter({
+        stateDirectory: installed.emitters,
+        statusDirectory: installed.status,
+      });
+      await until("the daemon to write", () => writerOf(installed) === process.pid);
+      assert.ok(!isRunning(shared));
+      await host.fire("UserPromptSubmit", { prompt: "x" });
+      await until("work", () => stateOf(installed) === "working");
+      assert.equal(writerOf(installed), process.pid, "the hook has started nobody");
+      assert.equal(recordsIn(installed)[0]?.agent_id, id);
+      await using second = openWriter({
+        stateDirectory: installed.emitters,
+        statusDirectory: installed.status,
+      });
+      assert.ok(second);
+    }
+    assert.equal(writerOf(installed), undefined);
+    assert.equal(recordsIn(installed)[0]?.agent_id, id, "the session goes on");
+    await host.fire("Stop", { last_assistant_message: "Done." });
+    await until("the end of the turn", () => stateOf(installed) === "idle");
+    assert.equal(recordsIn(installed)[0]?.agent_id, id);
+    assert.notEqual(writerOf(installed), undefined);
+  });
+});
+
+test("the queue may vanish while the writer runs", async () => {
+  await withHook(async (installed) => {
+    await using host = new PretendedHost(installed);
+    await host.fire("SessionStart");
+    await until("the file", () => recordsIn(installed)[0]);
+    rmSync(join(installed.emitters, "queue"), { recursive: true });
+    await host.fire("UserPromptSubmit", { prompt: "x" });
+    await until("work", () => stateOf(installed) === "working");
+  });
+});
+
+test("a host's own variable says where its file goes, also next to another's", async () => {
+  await withHook(async (installed, directory) => {
+    const own = join(directory, "own place");
+    const elsewhere = { ...installed, env: { ...installed.env, AGENT_STATUS_DIR: own } };
+    await using host = new PretendedHost(installed);
+    await using other = new PretendedHost(elsewhere);
+    await host.fire("SessionStart");
+    await other.fire("SessionStart", { session_id: "s2" });
+    await until("one file", () => recordsIn(installed).length === 1);
+    await until(
+      "the other",
+      () => namesIn(own).filter((name) => name.endsWith(".json")).length === 1,
+    );
+  });
+});
+
+test("the hook of every plugin is the same, and is one that may be run", () => {
+  const hooks = ["claude-code", "codex"].map(
+    (host) => new URL(`../../plugins/${host}/hook`, import.meta.url),
+  );
+  const [first, second] = hooks.map((hook) => readFileSync(hook, "utf8"));
+  assert.equal(first, second);
+  for (const hook of hooks) assert.ok(statSync(hook).mode & 0o111);
+});
+
+test("other shells than the usual one run the hook as well", async (context) => {
+  const shells = ["/bin/dash", "/bin/bash", "/bin/busybox"].filter((shell) => existsSync(shell));
+  for (const shell of shells) {
+    await context.test(shell, async () => {
+      await withHook(async (installed, directory) => {
+        const script = readFileSync(installed.hook, "utf8");
+        const line = shell.endsWith("busybox")
+          ? `#!${shell} sh`
+          : shell.endsWith("bash")
+            ? `#!${shell} --posix`
+            : `#!${shell}`;
+        writeFileSync(installed.hook, script.replace(/^#!.*/, line));
+        cpSync(installed.hook, join(directory, "kept"));
+        await using host = new PretendedHost(installed);
+        assert.deepEqual(await host.fire("SessionStart"), { code: 0, said: "" });
+        await until("the file", () => recordsIn(installed)[0]);
+        assert.deepEqual(await host.fire("Stop"), { code: 0, said: "{}\n" });
+      });
+    });
+  }
+});
