@@ -556,7 +556,7 @@ function anyJson(): fc.Arbitrary<unknown> {
       anyText(),
       fc.array(tie("tree"), { maxLength: 4 }),
       fc.dictionary(
-        fc.oneof(anyText(), fc.constantFrom("10", "9", "__proto__", "toString")),
+        fc.oneof(anyKey(), fc.constantFrom("10", "9", "__proto__", "toString")),
         tie("tree"),
         {
           maxKeys: 5,
@@ -565,6 +565,14 @@ function anyJson(): fc.Arbitrary<unknown> {
     ),
   }));
   return tree;
+}
+
+/**
+ * No key is a mere backslash: once it has met one, `JSON.parse` of Node 26 reads any key that is one escaped
+ * character as a backslash.
+ */
+function anyKey(): fc.Arbitrary<string> {
+  return anyText().filter((key) => key !== "\\");
 }
 
 function anyRecord(reference: Reference): fc.Arbitrary<Record<string, unknown>> {
@@ -601,7 +609,7 @@ function anyRecord(reference: Reference): fc.Arbitrary<Record<string, unknown>> 
         { requiredKeys: [] },
       ),
       a2a: fc.record({ agent_card_url: anyText(), service_url: anyText() }, { requiredKeys: [] }),
-      x_meta: fc.dictionary(anyText(), anyJson(), { maxKeys: 6 }),
+      x_meta: fc.dictionary(anyKey(), anyJson(), { maxKeys: 6 }),
     },
     { requiredKeys: ["schema_version", "agent_name", "runtime"] },
   );
@@ -732,7 +740,7 @@ function brokenRecord(reference: Reference): fc.Arbitrary<unknown> {
       if (typeof part !== "object" || part === null || Array.isArray(part)) continue;
       const fields: Record<string, unknown> = part as Record<string, unknown>;
       if (put === absent) delete fields[second ?? first];
-      else fields[second ?? first] = put;
+      else fields[second ?? first] = structuredClone(put);
     }
     return whole;
   });
