@@ -169,6 +169,16 @@ test("[AS-22] [AS-23] a heartbeat every 20 s changes when the file was written, 
   assert.deepEqual(host.files().length, 1, "no temporary file is left");
 });
 
+test("[AS-24] a failure that no idle host follows is over with the next heartbeat", async () => {
+  await using scratch = await temporaryDirectory();
+  await using host = hostIn(scratch.path);
+  await host.event("session.created", { info: { id: "s1" } });
+  await host.event("session.error", { error: { name: "UnknownError", data: { message: "boom" } } });
+  assert.equal(host.read().task?.state, "failed");
+  host.clock.leap(20_000);
+  await until(() => !("task" in host.read()));
+});
+
 test("[AS-26] the file is gone when the host is done with the plugin, and does not come back", async () => {
   await using scratch = await temporaryDirectory();
   await using host = hostIn(scratch.path);
@@ -258,16 +268,16 @@ test("[AS-94] another emitter that tells of the same session is let alone", asyn
     const text = JSON.stringify({ ...record, agent_id: "opencode-other", ...more });
     writeFileSync(path, text);
   };
-  const x_meta = { opencode: { session_id: "s1" } };
+  const about = (session_id: string) => ({ x_meta: { opencode: { session_id } } });
   // Neither another session, nor another process, nor one that has gone silent.
-  other({ x_meta: { opencode: { session_id: "s2" } } });
+  other(about("s2"));
   await host.prompt("one", "s3");
-  other({ x_meta, runtime: { ...record.runtime, pid: 1 } });
+  other({ ...about("s4"), runtime: { ...record.runtime, pid: 1 } });
   await host.prompt("two", "s4");
-  other({ x_meta, runtime: { ...record.runtime, updated_at: "2023-11-14T22:10:00Z" } });
+  other({ ...about("s5"), runtime: { ...record.runtime, updated_at: "2023-11-14T22:10:00Z" } });
   await host.prompt("three", "s5");
   assert.equal(host.files().length, 2);
-  other({ x_meta });
+  other(about("s1"));
   await host.prompt("four");
   assert.deepEqual(host.files(), ["opencode-other.json"]);
   host.clock.leap(20_000);
