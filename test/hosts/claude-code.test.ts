@@ -97,30 +97,6 @@ test("Claude Code is told by its status file", async (t) => {
     assert.equal(record.goal?.summary, "Paint the shed");
   });
 
-  await tell("it waits for a person while one of its subagents does", async () => {
-    await prompt(terminal, "Send somebody");
-    const input = { description: "Look", prompt: "Look around", subagent_type: "general-purpose" };
-    (await model.turn()).answer({ call: "Agent", input });
-    const turns = [await model.turn(), await model.turn()];
-    // Only who talks to a person may ask one.
-    const parent = turns.find(({ tools }) => tools.includes("AskUserQuestion"));
-    const subagent = turns.find(({ tools }) => !tools.includes("AskUserQuestion"));
-    assert(parent && subagent);
-    parent.answer({ say: "Somebody is on the way." });
-    await stage.says("submitted", "sent away", await terminal.shows("Somebody is on the way."));
-    subagent.answer({ call: "Bash", input: { command: "touch ladder", description: "Climb" } });
-    const shownAtMs = await terminal.shows("Do you want to proceed?");
-    await stage.says("input-required", "subagent asks", shownAtMs);
-    await terminal.dismisses("Do you want to proceed?", "Enter");
-    (await model.turn()).answer({ say: "There is a ladder." });
-    // The host tells it by a prompt of its own, which nobody typed.
-    const told = await model.turn();
-    const record = await stage.says("working", "subagent is back", told.askedAtMs);
-    assert.equal(record.task?.summary, "Send somebody");
-    told.answer({ say: "Somebody was there." });
-    await stage.says("idle", "end of errand", await terminal.shows("Somebody was there."));
-  });
-
   await tell("Esc before the model has said a word ends the turn", async () => {
     await prompt(terminal, "Think hard");
     const turn = await model.turn();
@@ -178,6 +154,49 @@ test("Claude Code is told by its status file", async (t) => {
 
   await tell("nothing was asked of anyone but the model", async () => {
     assert.deepEqual(model.turnedAway, []);
+  });
+
+  stage.reports(t);
+});
+
+test("Claude Code is told by its status file while its subagents work", async (t) => {
+  const host = await needHost(t, "claude-code");
+  if (!host) return;
+  await using stage = await openStage(host);
+  const { model } = stage;
+  const tell = storyOf(t);
+  await stage.install("claude-code");
+  const terminal = stage.start({ ...env, ANTHROPIC_BASE_URL: model.url });
+  await terminal.shows("? for shortcuts");
+  await prompt(terminal, "Send somebody");
+  const errand = { description: "Look", prompt: "Look around", subagent_type: "general-purpose" };
+  (await model.turn()).answer({ call: "Agent", input: errand });
+  const turns = [await model.turn(), await model.turn()];
+  // Only who talks to a person may ask one.
+  const parent = turns.find(({ tools }) => tools.includes("AskUserQuestion"));
+  const subagent = turns.find(({ tools }) => !tools.includes("AskUserQuestion"));
+  assert(parent && subagent);
+
+  await tell("its work is not over when it has said its last word", async () => {
+    parent.answer({ say: "Somebody is on the way." });
+    await stage.says("submitted", "sent", await terminal.shows("Somebody is on the way."));
+  });
+
+  await tell("it waits for a person while a subagent does", async () => {
+    subagent.answer({ call: "Bash", input: { command: "touch ladder", description: "Climb" } });
+    const shownAtMs = await terminal.shows("Do you want to proceed?");
+    await stage.says("input-required", "subagent asks", shownAtMs);
+  });
+
+  await tell("what the host itself tells it is not what it is about", async () => {
+    await terminal.dismisses("Do you want to proceed?", "Enter");
+    (await model.turn()).answer({ say: "There is a ladder." });
+    const told = await model.turn();
+    const record = await stage.says("working", "subagent is back", told.askedAtMs);
+    assert.equal(record.task?.summary, "Send somebody");
+    assert.equal(record.goal?.summary, "Send somebody");
+    told.answer({ say: "Somebody was there." });
+    await stage.says("idle", "end of errand", await terminal.shows("Somebody was there."));
   });
 
   stage.reports(t);
