@@ -46,7 +46,8 @@ export function* partsOf(path: string): Generator<Uint8Array> {
   const file = openSync(path, flags);
   try {
     if (!fstatSync(file).isFile()) return;
-    scratch ??= Buffer.allocUnsafeSlow(65_536);
+    // Short, so that what is made of it is soon forgotten.
+    scratch ??= Buffer.allocUnsafeSlow(16_384);
     const part = scratch;
     for (let length = 0; length <= limits.eventBytesMax; ) {
       const read = readSync(file, part, 0, part.length, null);
