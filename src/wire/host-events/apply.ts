@@ -73,6 +73,7 @@ function heard(session: Session, { members }: HostEvent, told: Circumstances): S
     workspace: told.workspace ?? textIn(members, "cwd") ?? session.workspace,
     model: idIn(members, "model") ?? session.model,
     permissionMode: idIn(members, "permission_mode") ?? session.permissionMode,
+    rests: undefined,
     updatedAtMs: told.nowMs,
     heardAtMs: Math.max(session.heardAtMs, told.atMs),
   };
@@ -214,7 +215,7 @@ export function settle(session: Session, nowMs: number): Session {
   return { ...session, turn: undefined, updatedAtMs: nowMs };
 }
 
-function isEnding(state: TaskState): boolean {
+export function isEnding(state: TaskState): boolean {
   return state === "failed" || state === "canceled" || state === "rejected";
 }
 

@@ -107,6 +107,33 @@ for (const [claim, before, evidence, state] of lasting) {
   });
 }
 
+test("what the host does without an event ends where it began", () => {
+  const later = (before: Session, ...statuses: readonly ("idle" | "busy" | "waiting")[]): Session =>
+    statuses.reduce((session, status, index) => {
+      const atMs = 9000 + index * 100;
+      return witness(session, is(status, atMs), atMs);
+    }, before);
+  assert.equal(later(background, "waiting").turn?.state, "input-required", "a subagent asks");
+  assert.equal(later(background, "waiting", "busy").turn?.state, "working");
+  assert.equal(later(background, "waiting", "busy", "idle").turn, background.turn);
+  assert.equal(later(background, "waiting", "idle").turn, background.turn);
+  assert.deepEqual(later(background, "waiting", "idle").asking, []);
+  assert.equal(later(idle, "busy", "idle").turn, undefined);
+  assert.equal(later(idle, "busy", "waiting", "busy", "idle").turn, undefined);
+  assert.equal(later(asks, "busy", "idle").turn, asks.turn, "the question is still there");
+  const canceled = later(working, "idle");
+  assert.equal(later(canceled, "busy", "idle").turn, undefined, "an ending does not come back");
+});
+
+test("an event in between has the last word", () => {
+  const seen = witness(idle, is("busy"), 9000);
+  const members = new Map<string, unknown>([["prompt", "more"]]);
+  const event = { name: "UserPromptSubmit", sessionId: "s", members };
+  const working = apply(seen, event, { atMs: 9500, nowMs: 9500 });
+  assert.ok(working);
+  assert.equal(witness(working, is("idle", 9600), 9600).turn?.state, "canceled");
+});
+
 test("a permission that was given goes on with the same turn", () => {
   const after = witness(asked, is("busy"), 10_000);
   assert.deepEqual(after.asking, []);

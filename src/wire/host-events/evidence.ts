@@ -3,7 +3,7 @@
  * that a turn was interrupted; but it keeps a small file about each of its processes, and every host
  * writes a transcript.
  */
-import { anybody, fail, idle, interrupt, isOpen, turnTo } from "./apply.ts";
+import { anybody, fail, idle, interrupt, isEnding, isOpen, turnTo } from "./apply.ts";
 import type { HostName } from "./hosts.ts";
 import { limits } from "./limits.ts";
 import type { Session } from "./session.ts";
@@ -36,17 +36,30 @@ function see(session: Session, evidence: Evidence, atMs: number): Session {
   }
   switch (evidence.status) {
     case "idle":
-      return interrupt(session, atMs);
+      if (session.rests === undefined) return interrupt(session, atMs);
+      return { ...session, turn: session.rests ?? undefined, rests: undefined, asking: [] };
     case "waiting": {
-      if (!isOpen(session) || session.asking.length > 0) return session;
-      const asked = { ...session, asking: [anybody("permission")] };
+      // Who is idle may have a dialog open that has nothing to do with its work.
+      const isAtWork = isOpen(session) || session.turn?.state === "submitted";
+      if (!isAtWork || session.asking.length > 0) return session;
+      const asked = { ...departed(session), asking: [anybody("permission")] };
       return turnTo(asked, { state: "input-required", atMs });
     }
     case "busy":
       // Also without a prompt: one that was typed during the last turn was told of then.
       if (session.turn?.state === "working") return session;
-      return turnTo({ ...session, asking: [], lastActivityAtMs: atMs }, { state: "working", atMs });
+      return turnTo(
+        { ...departed(session), asking: [], lastActivityAtMs: atMs },
+        { state: "working", atMs },
+      );
   }
+}
+
+/** An ending that is shown for a while is nothing to come back to. */
+function departed(session: Session): Session {
+  if (isOpen(session) || session.rests !== undefined) return session;
+  const { turn } = session;
+  return { ...session, rests: turn && !isEnding(turn.state) ? turn : null };
 }
 
 /** Claude Code keeps `sessions/<pid>.json` in the folder in which its transcripts are. */

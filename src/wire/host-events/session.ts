@@ -43,6 +43,11 @@ export type Session = {
   readonly permissionMode: string | undefined;
   readonly goal: SessionGoal | undefined;
   readonly turn: Turn | undefined;
+  /**
+   * What the turn was before the host, and no event, said that something is under way: when the host says that
+   * it rests, it is that again. Null: there was none. Undefined: the last word is an event's.
+   */
+  readonly rests: Turn | null | undefined;
   readonly asking: readonly Asking[];
   readonly calls: readonly Call[];
   /** Who works for it. They have no record of their own. */
@@ -68,6 +73,7 @@ export function newSession(beginning: Beginning, nowMs: number): Session {
     permissionMode: undefined,
     goal: undefined,
     turn: undefined,
+    rests: undefined,
     asking: [],
     calls: [],
     subagents: [],
