@@ -127,6 +127,32 @@ test("registered agents are mirrored, marked as ours, and never read back", asyn
   assert.deepEqual(readdirSync(place.path), [], "nothing is left behind");
 });
 
+test("a record that calls itself mirrored removes nothing but itself, and only where it is named so", async () => {
+  await using place = await temporaryDirectory();
+  await using opened = await openPlane();
+  const directory = join(place.path, "status");
+  writeStatusFile(directory, record("victim", { state: "input-required" }));
+  writeFileSync(join(place.path, "outside.json"), "mine");
+  const forged = ["../outside", "victim", "x\u0000y", "n".repeat(400)];
+  for (const [index, id] of forged.entries()) {
+    const path = join(directory, `forged-${index}.json`);
+    writeFileSync(path, JSON.stringify({ ...mirrored("m"), agent_id: id }));
+  }
+  const living = {
+    ...mirrored("living"),
+    x_meta: { tipstaff: { mirror: true, daemon: process.ppid } },
+  };
+  writeStatusFile(directory, living);
+  writeStatusFile(directory, mirrored("left-behind"));
+  await using _mirror = await openMirror(opened.plane, { directory, warn });
+  assert.deepEqual(readdirSync(directory).sort(), [
+    ...forged.map((_, index) => `forged-${index}.json`),
+    "living.json",
+    "victim.json",
+  ]);
+  assert.deepEqual(readdirSync(place.path).sort(), ["outside.json", "status"]);
+});
+
 function open({ plane }: TestPlane, directory: string): ReturnType<typeof openStatusDoor> {
   return openStatusDoor(plane, { directory, hostName: hostname(), warn });
 }

@@ -62,6 +62,7 @@ class Seen {
   readonly #plane: Plane;
   readonly #options: StatusDoorOptions;
   readonly #byPath = new Map<string, StatusFile>();
+  #isCrowded = false;
 
   constructor(plane: Plane, options: StatusDoorOptions) {
     this.#plane = plane;
@@ -75,7 +76,11 @@ class Seen {
   async take(change: Change): Promise<void> {
     switch (change.type) {
       case "snapshot": {
-        for (const { path, record } of change.files) await this.#put({ path, record });
+        // Together, so that they share commits.
+        for (let from = 0; from < change.files.length; from += limits.filesPerTurn) {
+          const some = change.files.slice(from, from + limits.filesPerTurn);
+          await Promise.all(some.map(({ path, record }) => this.#put({ path, record })));
+        }
         const known = await this.#plane.read(({ observed }) => [...observed.byId.keys()]);
         for (const id of known) if (!this.#fileOf(id)) await this.#leave(id);
         return;
@@ -93,10 +98,19 @@ class Seen {
   async #put(file: StatusFile): Promise<void> {
     const before = this.#byPath.get(file.path);
     if (isMirrored(file.record)) return await this.#remove(file.path);
+    if (!before && this.#byPath.size >= limits.watchedFilesMax) return this.#tellOfCrowd();
     this.#byPath.set(file.path, file);
     const id = file.record.agent_id;
     if (before && before.record.agent_id !== id) await this.#update(before.record.agent_id);
     await this.#report(file);
+  }
+
+  /** Once: with so many files there would be as many lines. */
+  #tellOfCrowd(): void {
+    if (this.#isCrowded) return;
+    this.#isCrowded = true;
+    const { directory, warn } = this.#options;
+    warn(`${directory} has more than ${limits.watchedFilesMax} files; the others are not watched`);
   }
 
   async #remove(path: string): Promise<void> {
@@ -119,7 +133,7 @@ class Seen {
       ({ registry }) => registry.agents.get(agentId(id))?.liveness,
     );
     if (liveness === "alive" || liveness === "unreachable") return await this.#leave(id);
-    const { hostName, warn } = this.#options;
+    const { hostName } = this.#options;
     const nowMs = Date.now();
     const { staleAfterMs } = wireLimits;
     const { name, known, goal, workspace, doing } = claimOfFile(
@@ -144,7 +158,8 @@ class Seen {
       caller,
       () => ({}),
     );
-    if (refusal && refusal.code !== "unavailable") warn(`${path} is left out: ${refusal.message}`);
+    // There may be more agents left from before than there are files now.
+    if (refusal?.code === "limit_reached") this.#tellOfCrowd();
   }
 
   async #leave(id: string): Promise<void> {

@@ -25,6 +25,8 @@ export const limits = {
   /** Asking the system for the home of another user. */
   userLookupMs: 2_000,
 
+  /** The daemon keeps them in memory, and what they tell in its state, which has room for as many. */
+  watchedFilesMax: 10_000,
   /** Of each text that the log takes over from a file. */
   notedCharactersMax: 500,
   /** How often a registered agent's file is written anew, and for how many there is one. */

@@ -13,20 +13,26 @@ import {
   summarize,
   type TaskState,
 } from "../../wire/status-file/index.ts";
+import { agentIdOf } from "./directory.ts";
 import { limits } from "./limits.ts";
-import { readDirectory } from "./read.ts";
-import { removeStatusFile, writeStatusFileInBackground } from "./write.ts";
+import { codeOf, readDirectory } from "./read.ts";
+import { removeFile, removeStatusFile, writeStatusFileInBackground } from "./write.ts";
 
 export type MirrorOptions = {
   readonly directory: string;
   readonly warn: (message: string, cause?: unknown) => void;
 };
 
-const mark = { source: "registry", mirror: true } as const;
+/** It says whose it is: another daemon's files are not ours to sweep while that one lives. */
+const mark = { source: "registry", mirror: true, daemon: process.pid } as const;
 
-export function isMirrored({ x_meta: meta }: StatusRecord): boolean {
+export function isMirrored(record: StatusRecord): boolean {
+  return marksOf(record)["mirror"] === true;
+}
+
+function marksOf({ x_meta: meta }: StatusRecord): Readonly<Record<string, unknown>> {
   const ours = meta?.["tipstaff"];
-  return typeof ours === "object" && ours !== null && "mirror" in ours && ours["mirror"] === true;
+  return typeof ours === "object" && ours !== null ? { ...ours } : {};
 }
 
 /** Resolves when there is a file for everyone who is here. */
@@ -69,10 +75,16 @@ class Mirror {
     this.#options = options;
   }
 
+  /** What a record says of itself names no file: it goes by the path it was read from. */
   sweep(): void {
-    const { directory } = this.#options;
-    for (const { record } of readDirectory(directory).files) {
-      if (isMirrored(record)) removeStatusFile(directory, record.agent_id);
+    for (const { path, record } of readDirectory(this.#options.directory).files) {
+      const isNamesake = agentIdOf(path) === record.agent_id;
+      if (!isNamesake || !isMirrored(record) || isLivingDaemon(marksOf(record)["daemon"])) continue;
+      try {
+        removeFile(path);
+      } catch (fault) {
+        this.#options.warn(`${path} was left behind and cannot be removed`, fault);
+      }
     }
   }
 
@@ -112,6 +124,17 @@ class Mirror {
       await writeStatusFileInBackground(directory, recordOf(about, nowMs));
       this.#written.set(id, { text, atMs: nowMs });
     }
+  }
+}
+
+function isLivingDaemon(pid: unknown): boolean {
+  if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid <= 0) return false;
+  if (pid === process.pid) return false;
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // It is there, and another user's.
+    return codeOf(error) === "EPERM";
   }
 }
 
