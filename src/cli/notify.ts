@@ -2,7 +2,8 @@
  * `tipstaff notify`: tells when an agent begins to wait for a person: on the desktop, with the terminal's bell,
  * or by a command. Once for each time it waits.
  */
-import { spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { Writable } from "node:stream";
 import type { Sighting } from "../wire/api/index.ts";
 import { exits } from "./exits.ts";
 import { mistake } from "./failure.ts";
@@ -167,7 +168,13 @@ function run(
   { env, input }: { readonly env: NodeJS.ProcessEnv; readonly input: string },
 ): Promise<number | string> {
   return new Promise((resolve) => {
-    const child = spawn(command, words, { env, stdio: ["pipe", "inherit", "inherit"] });
+    let child: ChildProcessByStdio<Writable, null, null>;
+    try {
+      child = spawn(command, words, { env, stdio: ["pipe", "inherit", "inherit"] });
+    } catch (cause) {
+      // Not even begun: the environment may be too long for the system.
+      return resolve(cause instanceof Error ? cause.message : String(cause));
+    }
     const timer = setTimeout(() => child.kill("SIGKILL"), limits.notificationMs);
     child.on("error", (cause) => {
       clearTimeout(timer);

@@ -8,6 +8,7 @@ import {
   type StatusRecord,
   updatedAtMs,
 } from "../wire/status-file/index.ts";
+import { limits } from "./limits.ts";
 import type {
   FoundProcess,
   Known,
@@ -70,8 +71,8 @@ export function claimOfFile(
   const tmux = tmuxIn(record);
   const doing = (state === "waiting" && askedIn(record)) || task?.summary;
   return {
-    id: record.agent_id,
-    name: record.agent_name,
+    id: brief(record.agent_id),
+    name: brief(record.agent_name),
     host: options.hostName,
     known: {
       source: isFromHook(record) ? "hook" : "file",
@@ -84,10 +85,10 @@ export function claimOfFile(
     ...(runtime.pid === undefined ? {} : { pid: runtime.pid }),
     ...(session === undefined ? {} : { session }),
     ...(progressAtMs === undefined ? {} : { progressAtMs }),
-    ...(runtime.workspace ? { workspace: runtime.workspace } : {}),
-    ...(doing ? { doing } : {}),
-    ...(task?.summary ? { task: task.summary } : {}),
-    ...(goal?.summary ? { goal: goal.summary } : {}),
+    ...(runtime.workspace ? { workspace: brief(runtime.workspace) } : {}),
+    ...(doing ? { doing: brief(doing) } : {}),
+    ...(task?.summary ? { task: brief(task.summary) } : {}),
+    ...(goal?.summary ? { goal: brief(goal.summary) } : {}),
     ...(tmux ? { tmux } : {}),
   };
 }
@@ -98,14 +99,14 @@ export function claimOfRegistered(agent: RegisteredAgent): Claim {
   const progressAtMs = activity?.reportedAtMs ?? activity?.sinceMs;
   return {
     id: agent.id,
-    name: agent.name,
+    name: brief(agent.name),
     known: { source: "registry", ...stateOfRegistered(agent), heardAtMs: agent.heardAtMs },
     ...(agent.host === undefined ? {} : { host: agent.host }),
     ...(agent.pid === undefined ? {} : { pid: agent.pid }),
     ...(agent.startedAtMs === undefined ? {} : { startedAtMs: agent.startedAtMs }),
     ...(progressAtMs === undefined ? {} : { progressAtMs }),
     ...(agent.workspace ? { workspace: agent.workspace } : {}),
-    ...(doing ? { doing } : {}),
+    ...(doing ? { doing: brief(doing) } : {}),
     ...(holds[0] === undefined ? {} : { task: holds[0] }),
   };
 }
@@ -155,6 +156,13 @@ export function claimOfProcess(
     ...(workspace === undefined ? {} : { workspace }),
     ...(tmux ? { tmux } : {}),
   };
+}
+
+/** A record may be a megabyte; what is shown, and handed to other programs, is not. */
+function brief(text: string): string {
+  return text.length <= limits.textLengthMax
+    ? text
+    : text.slice(0, limits.textLengthMax).toWellFormed();
 }
 
 /** What a person is asked, where the host's emitter tells it apart from what the agent was told to do. */

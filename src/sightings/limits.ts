@@ -7,6 +7,9 @@ export const limits = {
   /** Records know the second, and so does the time of boot by which processes are dated. */
   startSlackMs: 2_000,
 
+  /** Of each text of a record, a workspace included. */
+  textLengthMax: 1_024,
+
   /** Coding agents of one user on one machine. */
   processesMax: 1_000,
   /** Programs are named at the beginning of their command lines; prompts may follow. */

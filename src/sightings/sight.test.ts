@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { printTimestamp, type StatusRecord } from "../wire/status-file/index.ts";
+import { limits } from "./limits.ts";
 import { type Found, sight } from "./sight.ts";
 import type { FoundProcess, RegisteredAgent, Sighting, StatusFile } from "./types.ts";
 
@@ -116,6 +117,16 @@ describe("what one source says", () => {
       only({ files: [file({ state: "working", task, ...meta })] }).doing,
       "fix the build",
     );
+  });
+
+  test("a record may be long, and what is told of it is not", () => {
+    const long = "\u{1f600}".repeat(100_000);
+    const task = { status_timestamp: ago(minute), summary: long };
+    const seen = only({ files: [file({ state: "input-required", task, agent_name: long })] });
+    for (const text of [seen.doing, seen.task, seen.name]) {
+      assert.equal(text?.length, limits.textLengthMax);
+      assert(text.isWellFormed());
+    }
   });
 
   test("a record of a host's hook is told from one that anybody wrote", () => {

@@ -168,3 +168,10 @@ test("a queue that is not there is empty", () => {
   assert.ok(isEmpty(queue.path));
   sweep(queue.path, 0);
 });
+
+test("a head that is too long is taken away with its event", () => {
+  using queue = new Queue();
+  queue.put("12", stop("s"), { head: ["1", "codex", "77", "x".repeat(limits.headBytesMax), "."] });
+  assert.deepEqual(queue.drain(), []);
+  assert.deepEqual(queue.names, []);
+});

@@ -39,7 +39,10 @@ type Entry = { readonly path: string; readonly atMs: number; readonly order: num
  */
 export function drain(directory: string, hear: (queued: Queued) => void): void {
   for (const entry of entriesIn(directory)) {
-    const head = readWhole(`${entry.path}.head`, limits.headBytesMax)?.toString().split("\0") ?? [];
+    const bytes = readWhole(`${entry.path}.head`, limits.headBytesMax);
+    // Nobody will ever read it.
+    if (!bytes) remove(entry.path);
+    const head = bytes?.toString().split("\0") ?? [];
     // Seen between its creation and its writing: it will be told of again.
     if (head.at(-2) !== ".") continue;
     const queued = readQueued(head, entry);

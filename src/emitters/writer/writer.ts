@@ -36,6 +36,8 @@ export async function runWriter(options: WriterOptions): Promise<void> {
     await using work = new Work(options, places, lock);
     await work.untilIdle(signal);
     lock.release();
+    // What a hook left unfinished that was killed keeps nobody here for ever.
+    sweep(places.queue, Date.now());
     if (isEmpty(places.queue)) return;
   }
 }
