@@ -428,37 +428,39 @@ test("without that, a transcript tells of the interrupt", async () => {
   assert.equal((await scene.only()).task?.state, "canceled");
 });
 
-test("a command that runs was permitted", async () => {
-  await using scene = new Scene();
-  const command = `sleep 599.${process.pid}`;
-  const child = spawn("sh", ["-c", 'read -r go; sh -c "$0; true" <&- & wait', command], {
-    stdio: ["pipe", "ignore", "ignore"],
-    // A group of its own, so that all of it can be ended.
-    detached: true,
-  });
-  try {
-    assert.ok(child.pid);
-    scene.hear(child.pid, "SessionStart", {}, { host: "codex" });
-    scene.hear(child.pid, "UserPromptSubmit", { prompt: "x" }, { host: "codex" });
-    scene.hear(
-      child.pid,
-      "PermissionRequest",
-      { tool_name: "Bash", tool_input: { command: `${command}; true` } },
-      { host: "codex" },
-    );
-    scene.keeper.look(scene.nowMs + 10);
-    assert.equal((await scene.only()).task?.state, "input-required");
-    child.stdin?.end("go\n");
-    for (let tries = 0; tries < 200; tries += 1) {
-      scene.keeper.look(scene.nowMs + 20);
-      if ((await scene.only()).task?.state === "working") break;
-      await new Promise((resolve) => setImmediate(resolve));
+for (const [claim, command] of [
+  ["a command that runs was permitted", `sleep 599.${process.pid}; true`],
+  ["also when its shell has become the command", `sleep '598.${process.pid}'`],
+  ["also when its shell has become the last of its commands", `true; sleep 597.${process.pid}`],
+] as const) {
+  test(claim, async () => {
+    await using scene = new Scene();
+    const child = spawn("sh", ["-c", 'read -r go; sh -c "$0" <&- & wait', command], {
+      stdio: ["pipe", "ignore", "ignore"],
+      // A group of its own, so that all of it can be ended.
+      detached: true,
+    });
+    try {
+      assert.ok(child.pid);
+      const codex = { host: "codex" } as const;
+      scene.hear(child.pid, "SessionStart", {}, codex);
+      scene.hear(child.pid, "UserPromptSubmit", { prompt: "x" }, codex);
+      const asked = { tool_name: "Bash", tool_input: { command } };
+      scene.hear(child.pid, "PermissionRequest", asked, codex);
+      scene.keeper.look(scene.nowMs + 10);
+      assert.equal((await scene.only()).task?.state, "input-required");
+      child.stdin.end("go\n");
+      for (let tries = 0; tries < 400; tries += 1) {
+        scene.keeper.look(scene.nowMs + 20);
+        if ((await scene.only()).task?.state === "working") break;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      assert.equal((await scene.only()).task?.state, "working");
+    } finally {
+      process.kill(-(child.pid ?? 0), "SIGKILL");
     }
-    assert.equal((await scene.only()).task?.state, "working");
-  } finally {
-    process.kill(-(child.pid ?? 0), "SIGKILL");
-  }
-});
+  });
+}
 
 test("a directory that became read-only keeps the file, and the writer goes on", {
   skip: process.getuid?.() === 0,

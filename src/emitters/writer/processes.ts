@@ -64,7 +64,10 @@ export function isServer(pid: number): boolean {
   return commandOf(pid).some((word) => serving.has(word));
 }
 
-/** Whether something that was started by it, or by that, was told to run this. */
+/**
+ * Whether something that was started by it, or by that, was told to run this. A shell that has nothing else to
+ * do becomes the last command, and then the words of that are all that is left.
+ */
 export function isRunning(command: string, ancestor: number, depth = 4): boolean {
   return namesIn(`/proc/${ancestor}/task`)
     .flatMap((thread) => textOf(ancestor, `task/${thread}/children`).split(" "))
@@ -72,8 +75,23 @@ export function isRunning(command: string, ancestor: number, depth = 4): boolean
       const pid = Number(child);
       if (!pid) return false;
       const words = commandOf(pid);
-      return words.includes(command) || (depth > 1 && isRunning(command, pid, depth - 1));
+      const isIt = words.includes(command) || endsWith(bare(command), bare(words.join(" ")));
+      return isIt || (depth > 1 && isRunning(command, pid, depth - 1));
     });
+}
+
+/** Whether the last command of a line is that one. */
+function endsWith(line: string, command: string): boolean {
+  const before = line.slice(0, -command.length);
+  return command !== "" && line.endsWith(command) && /(^|[\s;&|(])$/.test(before);
+}
+
+/** Without what only a shell sees. */
+function bare(command: string): string {
+  return command
+    .replaceAll(/["'\\]/g, "")
+    .replaceAll(/\s+/g, " ")
+    .trim();
 }
 
 function workingDirectoryOf(pid: number): string | undefined {
