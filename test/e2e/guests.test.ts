@@ -1,6 +1,7 @@
 /** The modules that OpenCode and Pi load, as they are built, in processes like theirs. */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -8,6 +9,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { temporaryDirectory } from "../../src/testing/temporary.ts";
 import { buildGuests } from "../../tools/guests.ts";
+import { within } from "./processes.ts";
 
 const run = promisify(execFile);
 const built = await temporaryDirectory();
@@ -94,6 +96,68 @@ for (const { name, command, env, isThere } of runtimes) {
     assert.deepEqual(said, ["pi", "working", "Fix it", "/s1.jsonl"]);
   });
 
+  for (const [claim, setUp, expected] of [
+    ["that nobody listens to ends the host and its file", "", { code: null, signal: "SIGTERM" }],
+    [
+      "that the host listens to is the host's, and its listener is alone",
+      `process.on("SIGTERM", () => process.exit(6 + process.listenerCount("SIGTERM")));`,
+      { code: 7, signal: null },
+    ],
+  ] as const) {
+    test(`on ${name} a signal ${claim}`, { skip }, async () => {
+      await using scratch = await temporaryDirectory();
+      const child = await running(scratch.path, setUp);
+      child.kill("SIGTERM");
+      const [code, signal] = await within(10_000, once(child, "exit"), "the host to end");
+      assert.deepEqual({ code, signal }, expected);
+      assert.deepEqual(readdirSync(join(scratch.path, "status")), []);
+    });
+  }
+
+  /** A host with the plugin that waits for what comes. */
+  async function running(
+    scratch: string,
+    setUp: string,
+    ...before: readonly string[]
+  ): Promise<ChildProcess> {
+    const path = join(scratch, "host.mjs");
+    writeFileSync(
+      path,
+      `
+      import plugin from ${JSON.stringify(urlOf("opencode"))};
+      await plugin.server({ directory: "/work", project: { id: "p" } });
+      ${setUp}
+      process.stdin.on("data", () => console.log("still here"));
+      // A listener that comes makes us go, a moment later.
+      setImmediate(() => console.log("ready"));
+      `,
+    );
+    const [program = "", ...words] = [...before, command, path];
+    const child = spawn(program, words, {
+      env: { ...surroundings(scratch), ...env },
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    await within(10_000, once(child.stdout, "data"), "the host to start");
+    return child;
+  }
+
+  if (name === "Bun") {
+    test("a host that was started to ignore a signal lives on, and so does its file", {
+      skip,
+    }, async () => {
+      await using scratch = await temporaryDirectory();
+      const child = await running(scratch.path, "", "sh", "-c", `trap "" INT HUP; exec "$@"`, "sh");
+      child.kill("SIGHUP");
+      child.kill("SIGINT");
+      child.stdin?.write("?");
+      await within(10_000, once(child.stdout ?? child, "data"), "the host to answer");
+      assert.equal(readdirSync(join(scratch.path, "status")).length, 1);
+      child.kill("SIGTERM");
+      await within(10_000, once(child, "exit"), "the host to end");
+      assert.deepEqual(readdirSync(join(scratch.path, "status")), []);
+    });
+  }
+
   /** Runs it, tells what the file says then, and ends by itself: no timer may hold it. */
   async function inHost(scratch: string, program: string): Promise<unknown> {
     const path = join(scratch, "host.mjs");
@@ -112,13 +176,21 @@ for (const { name, command, env, isThere } of runtimes) {
       `,
     );
     const { stdout, stderr } = await run(command, [path], {
-      env: { PATH: process.env["PATH"] ?? "", AGENT_STATUS_DIR: directory, HOME: scratch, ...env },
+      env: { ...surroundings(scratch), ...env },
       timeout: 15_000,
     });
     assert.equal(stderr, "");
     assert.deepEqual(readdirSync(directory), []);
     return JSON.parse(stdout);
   }
+}
+
+function surroundings(scratch: string): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env["PATH"] ?? "",
+    AGENT_STATUS_DIR: join(scratch, "status"),
+    HOME: scratch,
+  };
 }
 
 test("[AS-1] [AS-10] [AS-11] [AS-13] OpenCode's pieces have the names and the answers that others count on", async () => {
