@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { temporaryDirectory } from "../../testing/temporary.ts";
+import { applyChange, asItWas } from "../file-changes.ts";
 import type { FileChange, Host } from "./host.ts";
 import { opencode } from "./opencode.ts";
 import { pi } from "./pi.ts";
@@ -72,6 +73,23 @@ for (const { host, usual, variable, elsewhere } of cases) {
     assert.equal(change?.before, before);
     assert.notEqual(change?.after, before);
     assert.equal(host.planRemoval(options)[0]?.after, undefined);
+  });
+
+  test(`after installing ${title}, renewing and removing it nothing is left, and nobody else's is touched`, async () => {
+    await using home = await temporaryDirectory();
+    const options = { env: {}, home: home.path };
+    const path = join(home.path, usual);
+    const other = join(dirname(path), "other.js");
+    put({ path: other, before: undefined, after: "export default () => {};\n", says: "" });
+    put({ path, before: undefined, after: "// tipstaff: an older one\n", says: "" });
+    for (const change of host.plan(options)) applyChange(change, "renew");
+    assert.deepEqual(host.plan(options), []);
+    for (const change of host.planRemoval(options)) applyChange(asItWas(change), "remove");
+    assert.deepEqual(readdirSync(dirname(path)), ["other.js"]);
+    for (const change of host.plan(options)) applyChange(change, "install");
+    for (const change of host.planRemoval(options)) applyChange(asItWas(change), "remove");
+    assert.deepEqual(readdirSync(dirname(path)), ["other.js"]);
+    assert.equal(readFileSync(other, "utf8"), "export default () => {};\n");
   });
 
   test(`what somebody else put in our place at ${title} is neither replaced nor removed`, async () => {

@@ -17,7 +17,12 @@ import { delimiter, dirname, join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import { applyChange, asItWas } from "../file-changes.ts";
-import { type Host, type HostOptions, hosts } from "./index.ts";
+import { claudeCode } from "./claude-code.ts";
+import { codex } from "./codex.ts";
+import type { Host, HostOptions } from "./index.ts";
+
+/** Those whose settings we change. */
+const hosts: readonly [Host, Host] = [claudeCode, codex];
 
 type Home = Disposable & HostOptions & { readonly files: ReadonlyMap<Host, string> };
 
