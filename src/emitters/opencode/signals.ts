@@ -196,7 +196,9 @@ function outcomeOf(error: unknown): { readonly outcome: Outcome; readonly text: 
   const text = said ?? "Session failed";
   // What a person did themselves is no failure; and for a key that is missing or wrong somebody is needed.
   if (name === "MessageAbortedError") return { outcome: "canceled", text };
-  return { outcome: name === "ProviderAuthError" ? "auth-required" : "failed", text };
+  const { statusCode } = fieldsOf(fieldsOf(error)["data"]);
+  const isKeyWrong = name === "ProviderAuthError" || statusCode === 401 || statusCode === 403;
+  return { outcome: isKeyWrong ? "auth-required" : "failed", text };
 }
 
 const done = new Set(["completed", "cancelled", "canceled"]);

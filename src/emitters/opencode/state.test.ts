@@ -263,6 +263,18 @@ const table: readonly Row[] = [
     "auth-required: bad key",
   ],
   [
+    "a key that the provider refuses is a wrong key",
+    [
+      created(),
+      prompt("x"),
+      event("session.error", {
+        error: { name: "APIError", data: { message: "bad key", statusCode: 401 } },
+      }),
+      idle,
+    ],
+    "auth-required: bad key",
+  ],
+  [
     "a key that was mended is forgotten with the next prompt",
     [
       created(),
