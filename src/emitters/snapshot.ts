@@ -9,6 +9,7 @@ import {
   readDirectory,
   removeStatusFile,
   replaceFile,
+  statusPath,
   writeStatusFileInBackground,
 } from "../doors/status-files/index.ts";
 import {
@@ -30,11 +31,14 @@ export type SnapshotOptions = {
   readonly recordAt: (nowMs: number) => StatusRecord;
   /** Told before each heartbeat. */
   readonly onBeat?: () => void;
+  /** Who removes the file if the host is killed. */
+  readonly guard?: ((path: string) => () => void) | undefined;
 };
 
 export class Snapshot {
   readonly #options: SnapshotOptions;
   readonly #heart = new AbortController();
+  readonly #dismissGuard: (() => void) | undefined;
   /** As it was last put, or is being put, on disk. */
   #written: StatusRecord | undefined;
   #isWriting = false;
@@ -45,6 +49,8 @@ export class Snapshot {
   constructor(options: SnapshotOptions) {
     this.#options = options;
     this.show();
+    const { guard, directory, agentId } = options;
+    this.#dismissGuard = attempt(() => guard?.(statusPath(directory, agentId)));
     this.#beat().catch(() => {});
   }
 
@@ -64,6 +70,7 @@ export class Snapshot {
     this.#heart.abort();
     this.#dropWrites();
     attempt(() => removeStatusFile(this.#options.directory, this.#options.agentId));
+    attempt(() => this.#dismissGuard?.());
   }
 
   async #beat(): Promise<void> {

@@ -4,6 +4,7 @@ import { constants } from "node:os";
 import { resolve } from "node:path";
 import { isMainThread } from "node:worker_threads";
 import { type Clock, type Env, idleClock, statusDirectory } from "../doors/status-files/index.ts";
+import { guard } from "./guard.ts";
 import { limits } from "./limits.ts";
 
 export type Surroundings = {
@@ -15,6 +16,8 @@ export type Surroundings = {
   readonly workingDirectory: () => string | undefined;
   /** The listener is told when the process ends by itself; the answer makes it deaf. */
   readonly onExit: (listener: () => void) => () => void;
+  /** Takes a file away when the process is gone, however it went; the answer sends the guard away. */
+  readonly guard?: (path: string) => () => void;
 };
 
 /** Absolute: a host may change its working directory (AS-3). */
@@ -43,6 +46,7 @@ export function surroundingsOf(host: NodeJS.Process): Surroundings {
         if (leaving.size === 0) stopListening();
       };
     },
+    guard,
   };
 }
 

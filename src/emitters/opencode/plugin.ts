@@ -114,11 +114,12 @@ class Emitter {
     if (this.#isOver || owners.has(this.#place)) return;
     owners.set(this.#place, this);
     agentIds.add(this.#about.agentId);
-    const { clock, onExit } = this.#surroundings;
+    const { clock, onExit, guard } = this.#surroundings;
     this.#snapshot = new Snapshot({
       directory: this.#directory,
       agentId: this.#about.agentId,
       clock,
+      guard,
       recordAt: (nowMs) => recordOf(this.#state, this.#about, nowMs),
       onBeat: () => {
         this.#state = apply(this.#state, { type: "beat" }, clock.nowMs());

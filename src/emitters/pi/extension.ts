@@ -122,6 +122,7 @@ class Emitter {
       directory,
       agentId: this.#agentId,
       clock,
+      guard: this.#surroundings.guard,
       recordAt: (nowMs) => recordOf(this.#state, about, nowMs),
     });
     this.#open = { snapshot, about, directory };
