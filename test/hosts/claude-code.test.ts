@@ -33,6 +33,7 @@ test("Claude Code is told by its status file", async (t) => {
   const { model } = stage;
   const tell = storyOf(t);
   const start = (): Terminal => stage.start({ ...env, ANTHROPIC_BASE_URL: model.url });
+  const settings = stage.read(".claude/settings.json");
   await stage.install("claude-code");
   const terminal = start();
 
@@ -150,6 +151,11 @@ test("Claude Code is told by its status file", async (t) => {
     await stage.says("working", "second prompt", (await model.turn()).askedAtMs);
     process.kill(second.pid, "SIGKILL");
     await stage.isGone("kill", performance.now());
+  });
+
+  await tell("without its hooks its settings are what they were", async () => {
+    await stage.uninstall("claude-code");
+    assert.equal(stage.read(".claude/settings.json"), settings);
   });
 
   await tell("nothing was asked of anyone but the model", async () => {

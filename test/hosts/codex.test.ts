@@ -8,6 +8,9 @@ import type { Terminal } from "./terminal.ts";
 
 const env = { SCRIPTED_KEY: "key" };
 
+/** Its daemon is a copy of itself, of 300 MB. */
+const startMs = 60_000;
+
 /** It asks for this on the start page, whatever its configuration says. */
 const tipOfTheDay = "raw.githubusercontent.com:443";
 
@@ -156,6 +159,11 @@ test("Codex is told by its status file", async (t) => {
     await stage.isGone("kill", performance.now());
   });
 
+  await tell("without its hooks it is as it was", async () => {
+    await stage.uninstall("codex");
+    assert.equal(stage.read(".codex/hooks.json"), undefined);
+  });
+
   await tell("nothing was asked of anyone but the model, except a tip of the day", async () => {
     assert.deepEqual(new Set(model.turnedAway).difference(new Set([tipOfTheDay])), new Set());
   });
@@ -243,6 +251,7 @@ trust_level = "trusted"
 }
 
 async function trustHooks(terminal: Terminal): Promise<void> {
+  await terminal.shows("Hooks need review", startMs);
   await terminal.dismisses("› 1. Review hooks", "2");
   await terminal.dismisses("Hooks need review", "Enter");
 }

@@ -35,6 +35,7 @@ test("OpenCode is told by its status file", async (t) => {
   const tell = storyOf(t);
   const models = join(stage.home, "models.json");
   const start = (): Terminal => stage.start({ ...env, OPENCODE_MODELS_PATH: models });
+  const settings = stage.read(".config/opencode/opencode.json");
   await stage.install("opencode");
   const terminal = start();
 
@@ -155,6 +156,11 @@ test("OpenCode is told by its status file", async (t) => {
     await stage.isGone("exit", await second.ends());
   });
 
+  await tell("without the plugin its settings are what they were", async () => {
+    await stage.uninstall("opencode");
+    assert.equal(stage.read(".config/opencode/opencode.json"), settings);
+  });
+
   stage.reports(t);
 });
 
@@ -173,6 +179,8 @@ async function openStage(host: Installed): Promise<Stage> {
   // The list of all the world's models costs it nine seconds of a processor.
   stage.write("models.json", "{}\n");
   const config = {
+    // If it were not there, the host would add it.
+    $schema: "https://opencode.ai/config.json",
     autoupdate: false,
     snapshot: false,
     share: "disabled",

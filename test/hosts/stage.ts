@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -80,8 +80,10 @@ export class Stage implements AsyncDisposable {
     writeFileSync(whole, content);
   }
 
-  read(path: string): string {
-    return readFileSync(join(this.home, path), "utf8");
+  /** Undefined if there is no such file. */
+  read(path: string): string | undefined {
+    const whole = join(this.home, path);
+    return existsSync(whole) ? readFileSync(whole, "utf8") : undefined;
   }
 
   async install(host: HostName): Promise<void> {
