@@ -79,7 +79,7 @@ async function takeOffice(browser: Browser): Promise<void> {
     });
     await register(plane, agentsMany);
     // All of them and the eleven that can be reached.
-    const everyone = '.tile:has-text("10\u202f011 agents alive")';
+    const everyone = '.tile:has-text("10\u202f011 agents registered")';
     const shown = [everyone, ...office];
     await take(browser, plane, { name: "ten-thousand", path: "/", shown });
   } finally {

@@ -3,7 +3,7 @@
  * width, then left out; no line ever wraps. Where nobody looks on, nothing is cut.
  */
 import { paint, screen, type Tone } from "./terminal.ts";
-import { fit, pad, printable, widthOf } from "./text.ts";
+import { fit, fitEnd, pad, printable, widthOf } from "./text.ts";
 
 export type Cell = string | { readonly text: string; readonly tone: Tone | undefined };
 
@@ -15,6 +15,8 @@ export type Column<Row> = {
   /** It is not cut shorter than this, but left out. Absent: never cut. */
   readonly cellsMin?: number;
   readonly align?: "left" | "right";
+  /** Where it is cut if it must be; of a path the end tells more. By default, at its end. */
+  readonly cut?: "start" | "end";
 };
 
 const gap = "  ";
@@ -33,7 +35,7 @@ export function printColumns<Row>(rows: readonly Row[], columns: readonly Column
   const line = (cellAt: (index: number) => { text: string; tone?: Tone | undefined }): string => {
     const parts = placed.map(({ column, width }, index) => {
       const { text, tone } = cellAt(index);
-      const cut = fit(text, width);
+      const cut = column.cut === "start" ? fitEnd(text, width) : fit(text, width);
       const isLast = index === placed.length - 1 && column.align !== "right";
       const padded = isLast ? cut : pad(cut, width, column.align);
       return tone === undefined ? padded : padded.replace(cut, () => paint(tone, cut));

@@ -58,4 +58,8 @@ export const limits = {
   notificationMs: 30_000,
   /** Of the input of a task, where it is only shown. */
   previewLengthMax: 2_000,
+  /** Between two looks for a person's answer, where reading does not wait for it. */
+  answerPauseMs: 20,
+  /** On a terminal of so many columns there is room for ids. */
+  wideColumns: 140,
 } as const;

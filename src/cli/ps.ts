@@ -2,6 +2,7 @@
 import type { Sighting } from "../wire/api/index.ts";
 import { type Column, printColumns } from "./columns.ts";
 import { exits } from "./exits.ts";
+import { limits } from "./limits.ts";
 import { type Look, Lookout } from "./look-around.ts";
 import {
   doingOf,
@@ -14,7 +15,7 @@ import {
   whereOf,
 } from "./sighting-words.ts";
 import type { Values } from "./table.ts";
-import { paint, print, say } from "./terminal.ts";
+import { paint, print, say, screen } from "./terminal.ts";
 import { jsonOf } from "./text.ts";
 import { countOf, forHowLong } from "./times.ts";
 
@@ -49,6 +50,10 @@ export function describeAround(shown: readonly Sighting[], { agents, nowMs }: Lo
   return `${printColumns(shown, columnsAt(nowMs))}\n${paint("dim", summary)}\n`;
 }
 
+function isWide(): boolean {
+  return (screen().columns ?? Number.POSITIVE_INFINITY) >= limits.wideColumns;
+}
+
 function columnsAt(nowMs: number): readonly Column<Sighting>[] {
   return [
     {
@@ -62,10 +67,11 @@ function columnsAt(nowMs: number): readonly Column<Sighting>[] {
       weight: 9,
     },
     { title: "AGENT", cell: ({ name }) => name, weight: 8, cellsMin: 10 },
-    { title: "WHERE", cell: whereOf, weight: 6, cellsMin: 14 },
+    { title: "WHERE", cell: whereOf, weight: 6, cellsMin: 14, cut: "start" },
     { title: "DOING", cell: doingOf, weight: 7, cellsMin: 16 },
     { title: "KNOWN FROM", cell: (agent) => knownFrom(agent, nowMs), weight: 5, cellsMin: 15 },
     { title: "SPENT", cell: spentBy, weight: 2 },
-    { title: "ID", cell: ({ id }) => id, weight: 1, cellsMin: 12 },
+    // Only where nothing else has to give way for it.
+    ...(isWide() ? [{ title: "ID", cell: ({ id }: Sighting) => id, weight: 1, cellsMin: 12 }] : []),
   ];
 }

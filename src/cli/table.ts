@@ -154,7 +154,11 @@ const action: Argument = { name: "action", help: "such as call" };
 const resource: Argument = { name: "resource", help: "such as tool:browser" };
 
 const unreachable = [3, "no daemon answers"] as const;
-const host: Argument = { name: "host", help: "claude-code or codex; may be several", isMany: true };
+const host: Argument = {
+  name: "host",
+  help: "claude-code, codex, opencode or pi; may be several",
+  isMany: true,
+};
 const dryRun: Flag = { name: "dry-run", help: "show what would change, and change nothing" };
 const installExits = [[1, "refused; the message says why, and nothing was changed"]] as const;
 const askExits = [unreachable] as const;

@@ -107,6 +107,18 @@ export function fit(text: string, cells: number): string {
   return `${kept}…`;
 }
 
+/** The same, but what was cut off is the beginning. */
+export function fitEnd(text: string, cells: number): string {
+  if (widthOf(text) <= cells) return text;
+  if (cells <= 0) return "";
+  let kept = "";
+  for (const character of [...text].reverse()) {
+    if (widthOf(character + kept) > cells - 1) break;
+    kept = character + kept;
+  }
+  return `…${kept}`;
+}
+
 /** Filled up with spaces to so many cells. */
 export function pad(text: string, cells: number, align: "left" | "right" = "left"): string {
   const space = " ".repeat(Math.max(0, cells - widthOf(text)));

@@ -44,7 +44,8 @@ const stateOf: Readonly<Record<DerivedState, SightingState>> = {
   working: "working",
   running: "working",
   failed: "failed",
-  rejected: "failed",
+  // A person said no: that is an answer, and no failure.
+  rejected: "idle",
   completed: "idle",
   canceled: "idle",
   idle: "idle",

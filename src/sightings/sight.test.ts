@@ -72,7 +72,7 @@ describe("what one source says", () => {
     ["submitted", "working"],
     ["working", "working"],
     ["failed", "failed"],
-    ["rejected", "failed"],
+    ["rejected", "idle"],
     ["completed", "idle"],
     ["canceled", "idle"],
     ["unknown", "unknown"],

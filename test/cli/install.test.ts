@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { scratch } from "../e2e/processes.ts";
+import { Terminal } from "../hosts/terminal.ts";
 
 const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
@@ -98,4 +99,28 @@ test("a host that nobody knows, or none at all, is a mistake", () => {
   const none = tipstaff(home.path, "uninstall");
   assert.equal(none.code, 2);
   assert.match(none.stderr, /which host\?/);
+});
+
+const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
+const skip = hasTmux ? false : "tmux is not installed: no terminal to test in";
+
+test("a person is asked, and has the time to answer", { skip }, async () => {
+  for (const [answer, says, isInstalled] of [
+    ["y", /now tells what its agents do/, true],
+    ["n", /nothing was changed/, false],
+  ] as const) {
+    using home = scratch();
+    using terminal = new Terminal({
+      command: [process.execPath, main, "install", "codex"],
+      directory: home.path,
+      env: { HOME: home.path, PATH: "/usr/bin:/bin", NODE_NO_WARNINGS: "1", TERM: "screen" },
+    });
+    await terminal.shows("[y/N]");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    assert.equal(terminal.hasEnded, false, "nobody answered yet");
+    terminal.type(answer);
+    terminal.press("Enter");
+    await terminal.shows(says);
+    assert.equal(existsSync(join(home.path, ".codex", "hooks.json")), isInstalled);
+  }
 });

@@ -45,7 +45,7 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
       ".start",
       new RegExp(`TIPSTAFF_URL=${daemon.url} .*GRPC_PORT=\\d+ python3`, "s"),
     );
-    await shows(page, ".totals", /0 agents alive/);
+    await shows(page, ".totals", /0 agents registered/);
     for (const [path, words] of [
       ["/agents", /No agents yet/],
       ["/coordination", /Nothing is held/],
@@ -67,7 +67,7 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     const id = await daemon.register("scraper-1", { tools: ["browser", "http"] });
     await shows(page, ".at-work", /scraper-1/);
     await shows(page, ".happening li", /scraper-1 registered/);
-    await shows(page, ".totals", /1 agent alive/);
+    await shows(page, ".totals", /1 agent registered/);
     await shows(agents, "tbody tr", /scraper-1.*browser.*http.*registry · \d+ s ago/s);
 
     const activity = { state: "waiting", note: "delete 3 files?" } as const;
@@ -89,7 +89,7 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
 
     await daemon.call("deregisterAgent", { agentId: id });
     await shows(page, ".happening li", /scraper-1 died/);
-    await shows(page, ".totals", /0 agents alive/);
+    await shows(page, ".totals", /0 agents registered/);
     await shows(page, ".at-work", /No agent is here now/);
     await shows(agents, "tbody tr", /scraper-1.*dead/s);
   });

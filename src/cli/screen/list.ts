@@ -1,7 +1,7 @@
 /** The agents, one a line. */
 import type { Sighting } from "../../wire/api/index.ts";
 import { doingOf, knownFrom, markOf, toneOf, whereOf } from "../sighting-words.ts";
-import { fit, pad, printable, widthOf } from "../text.ts";
+import { fit, fitEnd, pad, printable } from "../text.ts";
 import { countOf, forHowLong } from "../times.ts";
 import { agentsOf, type Model, rowsOf } from "./model.ts";
 import { cellsIn, listRowsIn, type Size } from "./regions.ts";
@@ -118,17 +118,4 @@ function rowOf(
       span(text, isOver || title === "KNOWN FROM" ? "dim" : undefined),
     ),
   ];
-}
-
-/** Of a path, the end is what tells it from others. */
-function fitEnd(text: string, cells: number): string {
-  if (widthOf(text) <= cells) return text;
-  let kept = "";
-  let left = cells - 1;
-  for (const character of [...text].reverse()) {
-    left -= widthOf(character);
-    if (left < 0) break;
-    kept = character + kept;
-  }
-  return `…${kept}`;
 }

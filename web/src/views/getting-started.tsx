@@ -8,6 +8,10 @@ export function GettingStarted({ overview }: { readonly overview: Overview }): J
     <section class="card start" aria-labelledby="start-title">
       <h2 id="start-title">No agents yet</h2>
       <p>
+        Coding agents of this machine appear here by themselves; <code>tipstaff install</code> lets
+        Claude Code, Codex, OpenCode and Pi tell what they do and when they wait for you.
+      </p>
+      <p>
         In another terminal, where Tipstaff is, let an agent hold an invoice, be found and leave:
       </p>
       <Code>{firstSteps(overview)}</Code>

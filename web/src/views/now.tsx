@@ -56,7 +56,9 @@ export function NowView(): JSX.Element {
             <>
               <Held />
               <Leaders />
-              <AtWork silent={silentOf(attention)} />
+              {(alive + unreachable > 0 || observed.length === 0) && (
+                <AtWork silent={silentOf(attention)} />
+              )}
             </>
           )}
         </div>
@@ -183,7 +185,7 @@ function Counts({ overview }: { readonly overview: Overview | undefined }): JSX.
   return (
     <>
       <a class="tile" href="/agents">
-        <Total value={agents?.alive} one="agent alive" many="agents alive" />
+        <Total value={agents?.alive} one="agent registered" many="agents registered" />
         <small>
           {agents && `${number(agents.unreachable)} unreachable · ${number(agents.dead)} dead`}
         </small>
