@@ -435,6 +435,8 @@ for (const [claim, command] of [
 ] as const) {
   test(claim, async () => {
     await using scene = new Scene();
+    // Processes have the time of this machine.
+    scene.nowMs = Date.now() - 10_000;
     const child = spawn("sh", ["-c", 'read -r go; sh -c "$0" <&- & wait', command], {
       stdio: ["pipe", "ignore", "ignore"],
       // A group of its own, so that all of it can be ended.
@@ -461,6 +463,32 @@ for (const [claim, command] of [
     }
   });
 }
+
+test("what ran already when a person was asked is not what was asked for", async () => {
+  await using scene = new Scene();
+  const command = `sleep 596.${process.pid}`;
+  const child = spawn("sh", ["-c", 'sh -c "$0; true" & echo; wait', command], {
+    stdio: ["ignore", "pipe", "ignore"],
+    detached: true,
+  });
+  try {
+    assert.ok(child.pid && child.stdout);
+    await once(child.stdout, "data");
+    scene.nowMs = Date.now() + 10_000;
+    const codex = { host: "codex" } as const;
+    scene.hear(child.pid, "SessionStart", {}, codex);
+    scene.hear(child.pid, "UserPromptSubmit", { prompt: "x" }, codex);
+    const asked = { tool_name: "Bash", tool_input: { command } };
+    scene.hear(child.pid, "PermissionRequest", asked, codex);
+    for (let tries = 0; tries < 50; tries += 1) {
+      scene.keeper.look(scene.nowMs + 10);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    assert.equal((await scene.only()).task?.state, "input-required");
+  } finally {
+    process.kill(-(child.pid ?? 0), "SIGKILL");
+  }
+});
 
 test("a directory that became read-only keeps the file, and the writer goes on", {
   skip: process.getuid?.() === 0,

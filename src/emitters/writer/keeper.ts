@@ -208,7 +208,10 @@ export class Keeper {
       const isAllowed =
         askedCommand !== undefined &&
         session.asking.some(({ what }) => what === "permission") &&
-        isRunning(askedCommand, host.pid);
+        isRunning(askedCommand, {
+          ancestor: host.pid,
+          sinceMs: session.turn?.sinceMs ?? session.heardAtMs,
+        });
       if (isAllowed) return witness(session, { kind: "is", status: "busy", sinceMs: nowMs }, nowMs);
       const told = path === undefined ? undefined : traces.readTranscript(session, path);
       return told ? witness(session, told, nowMs) : session;

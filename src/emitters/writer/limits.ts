@@ -36,4 +36,6 @@ export const limits = {
   reportBytesMax: 65_536,
   /** Of `/proc/<pid>/environ` and its like. */
   processBytesMax: 1_048_576,
+  /** By so much a process may seem to have started before the question that let it: clocks are coarse. */
+  startSlackMs: 500,
 } as const;

@@ -65,10 +65,15 @@ export function isServer(pid: number): boolean {
 }
 
 /**
- * Whether something that was started by it, or by that, was told to run this. A shell that has nothing else to
- * do becomes the last command, and then the words of that are all that is left.
+ * Whether something that was started by it, or by that, was told to run this since then. A shell that has
+ * nothing else to do becomes the last command, and then the words of that are all that is left. What ran
+ * before is something else of the same words: a build in the background, a server.
  */
-export function isRunning(command: string, ancestor: number, depth = 4): boolean {
+export function isRunning(
+  command: string,
+  { ancestor, sinceMs }: { readonly ancestor: number; readonly sinceMs: number },
+  depth = 4,
+): boolean {
   return namesIn(`/proc/${ancestor}/task`)
     .flatMap((thread) => textOf(ancestor, `task/${thread}/children`).split(" "))
     .some((child) => {
@@ -76,8 +81,16 @@ export function isRunning(command: string, ancestor: number, depth = 4): boolean
       if (!pid) return false;
       const words = commandOf(pid);
       const isIt = words.includes(command) || endsWith(bare(command), bare(words.join(" ")));
-      return isIt || (depth > 1 && isRunning(command, pid, depth - 1));
+      if (isIt && startedAtMs(pid) >= sinceMs - limits.startSlackMs) return true;
+      return depth > 1 && isRunning(command, { ancestor: pid, sinceMs }, depth - 1);
     });
+}
+
+/** The system counts from its start, in hundredths of a second. */
+function startedAtMs(pid: number): number {
+  const upMs = Number.parseFloat(readWhole("/proc/uptime", 64)?.toString() ?? "") * 1_000;
+  const start = Number(identify(pid)?.start) * 10;
+  return Date.now() - upMs + start;
 }
 
 /** Whether the last command of a line is that one. */
