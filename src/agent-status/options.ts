@@ -63,7 +63,7 @@ const colour: Option = {
 const json: Option = { name: "json", isNew: true, help: "one JSON document" };
 const emit: Command = {
   name: "emit",
-  summary: "write one agent's status file, in place of what is there",
+  summary: "replace an agent's status file; it is stale a minute after the last time",
   examples: [
     "agent-status emit --agent-id pi-1 --agent-name pi --lifecycle running",
     "agent-status emit --merge --agent-id pi-1 --task-state input-required",
