@@ -18,6 +18,7 @@ const benches: ReadonlyMap<string, () => Promise<Bench>> = new Map<string, () =>
   ["watch-resume", () => import("./watch-resume.ts")],
   ["command-start", () => import("./command-start.ts")],
   ["status-list", () => import("./status-list.ts")],
+  ["hook-cost", () => import("./hook-cost.ts")],
 ]);
 
 async function main(args: readonly string[]): Promise<void> {
