@@ -183,7 +183,7 @@ test("an event of megabytes is heard, and the writer stays small", async () => {
   });
 });
 
-test("what is no event changes nothing, and the host does not hear of it", async () => {
+test("[AS-87] what is no event changes nothing, and the host does not hear of it", async () => {
   await withHook(async (installed) => {
     await using host = new PretendedHost(installed);
     await host.fire("SessionStart");

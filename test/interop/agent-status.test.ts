@@ -568,11 +568,11 @@ function anyJson(): fc.Arbitrary<unknown> {
 }
 
 /**
- * No key is a mere backslash: once it has met one, `JSON.parse` of Node 26 reads any key that is one escaped
- * character as a backslash.
+ * No key ends in a backslash: once it has met one, `JSON.parse` of Node 26 may read another key that differs from
+ * it only in its last, escaped character as that one.
  */
 function anyKey(): fc.Arbitrary<string> {
-  return anyText().filter((key) => key !== "\\");
+  return anyText().filter((key) => !key.endsWith("\\"));
 }
 
 function anyRecord(reference: Reference): fc.Arbitrary<Record<string, unknown>> {

@@ -21,6 +21,7 @@ import {
   emptyState,
   evolve,
   type OwnState,
+  observedId,
   printEvent,
   type State,
 } from "../../src/core/index.ts";
@@ -442,6 +443,8 @@ export class Storm {
       extend: 3,
       cancel: 1,
       requeue: 2,
+      observe: 2,
+      lose: 1,
       again: 2,
     });
     switch (kind) {
@@ -452,6 +455,10 @@ export class Storm {
       }
       case "again":
         return this.#anythingAgain();
+      case "observe":
+        return say.observe(random.pick(names.keys), random.pick(["working on", "waiting", "idle"]));
+      case "lose":
+        return { type: "observed.leave", observedId: observedId(random.pick(names.keys)) };
       case "deregister":
         return say.deregister(id);
       case "acquire":
@@ -607,6 +614,10 @@ export class Storm {
     // Who comes back to its place waits there, whatever it would get if it were new.
     const mayWait = before !== undefined || expected === "no_task" || expected === "lease_held";
     const calling = new AbortController();
+    const wasAway = before?.leftAtMs !== undefined;
+    // Before it asks: what nobody else wanted while it was away it has at once.
+    before?.calls.add(calling);
+    if (before) before.leftAtMs = undefined;
     const sight: Sight = { events: [], firstSequence: 0, sequence: 0 };
     let isDecided = false;
     const look = (_: State, events: readonly Event[]): void => {
@@ -620,10 +631,14 @@ export class Storm {
     this.#tell(`${inShort(command)} (${mayWait ? "waits" : (expected ?? "accepted")})`);
     const place = before ?? { command, calls: new Set(), leftAtMs: undefined };
     if (mayWait) {
-      if (before) this.#note(before.leftAtMs === undefined ? "listens too" : "came back");
+      if (before) this.#note(wasAway ? "came back" : "listens too");
       else this.#line.push(place);
       place.calls.add(calling);
-      place.leftAtMs = undefined;
+      if (wasAway && isDecided) {
+        // Now, or already: it may have asked without waiting while its place was kept.
+        this.#note("had it when it was back");
+        this.#line = this.#line.filter((other) => other !== place);
+      }
     } else {
       assert.equal(isDecided, expected === undefined, "what can be decided is");
     }
@@ -718,12 +733,14 @@ export class Storm {
     granted: { readonly agentId: AgentId; readonly key: string | undefined },
   ): void {
     this.#forgetLeft();
-    const first = this.#line.find(couldHave);
+    // Nothing is given to who is away.
+    const able = this.#line.filter(couldHave);
+    const first = able.find(({ calls }) => calls.size > 0);
     if (!first) return;
+    if (first !== able[0]) this.#note("passed over");
     const { agentId, key } = first.command;
     assert.deepEqual({ agentId, key }, granted, `${agentId} has waited longer`);
     this.#line = this.#line.filter((place) => place !== first);
-    if (first.leftAtMs !== undefined) this.#note("granted while away");
   }
 
   #forgetLeft(): void {
@@ -925,7 +942,8 @@ export class Storm {
       this.#judgeCut(log, clock.nowMs() + this.#life.aheadMs);
     }
     this.#forgetLeft();
-    for (const { command } of this.#line) {
+    for (const { command, calls } of this.#line) {
+      if (calls.size === 0) continue;
       const { agentId } = command;
       if (command.type === "task.claim") {
         assert.equal(fitting(state, command), 0, `${agentId} waits, though there is a task for it`);
