@@ -114,7 +114,7 @@ async function takeTurns(
 /** In milliseconds, from before the shell is started until it has ended. */
 function time({ name, command, input, env }: Timed): number {
   const script =
-    'exec 3>&1 >/dev/null; s=$EPOCHREALTIME; sh -c "$1" <"$2"; c=$?; echo "$s $EPOCHREALTIME $c" >&3';
+    'exec 3>&1 >/dev/null; s=$EPOCHREALTIME; sh -c "$1" <"$2" 3>&-; c=$?; echo "$s $EPOCHREALTIME $c" >&3';
   const { stdout } = spawnSync("bash", ["-c", script, "bash", command, input], {
     env: { ...env, LC_ALL: "C" },
     encoding: "utf8",
@@ -138,6 +138,8 @@ function put(directory: string, name: string, fields: object): string {
 
 /** The writer that a hook has just started, be it that it does not write yet; and all that it was to write. */
 async function endStarted(emitters: string): Promise<void> {
+  const isStarted = namesIn(emitters).some((name) => name === "starting" || name === "writer");
+  if (!isStarted) throw new Error("the hook has started no writer");
   for (const name of ["starting", "writer"]) {
     const pid = Number.parseInt(read(join(emitters, name)), 10);
     if (pid > 0 && isRunning(pid)) {

@@ -1,2 +1,7 @@
 export { emittersDirectory } from "./writer/places.ts";
-export { openWriter, runWriter, type WriterOptions } from "./writer/writer.ts";
+export {
+  type DaemonWriterOptions,
+  openWriter,
+  runWriter,
+  type WriterOptions,
+} from "./writer/writer.ts";

@@ -339,6 +339,23 @@ test("a daemon takes over from the shared writer, and the next one from the daem
   });
 });
 
+test("a daemon that ends leaves its sessions to a writer, at once", async () => {
+  await withHook(async (installed) => {
+    await using host = new PretendedHost(installed);
+    const { emitters, status, hook } = installed;
+    const successor = join(hook, "..", "writer.cjs");
+    {
+      const options = { stateDirectory: emitters, statusDirectory: status, successor };
+      await using _daemon = openWriter(options);
+      await until("the daemon to write", () => writerOf(installed) === process.pid);
+      await host.fire("SessionStart");
+      await until("the file", () => recordsIn(installed)[0]);
+    }
+    await until("the next writer", () => writerOf(installed));
+    assert.equal(recordsIn(installed).length, 1);
+  });
+});
+
 test("the queue may vanish while the writer runs", async () => {
   await withHook(async (installed) => {
     await using host = new PretendedHost(installed);

@@ -25,7 +25,7 @@ export function readPart(path: string, from: number, bytesMax: number): Part | u
     file = openSync(path, flags);
     const stats = fstatSync(file);
     if (!stats.isFile()) return undefined;
-    return { bytes: readFrom(file, from, bytesMax), size: stats.size };
+    return { bytes: readFrom(file, from, { bytesMax, size: stats.size }), size: stats.size };
   } catch {
     return undefined;
   } finally {
@@ -61,10 +61,16 @@ export function* partsOf(path: string): Generator<Uint8Array> {
   }
 }
 
-function readFrom(file: number, from: number, bytesMax: number): Buffer {
+/** Files of the system say that they are empty, and are short. */
+const shortBytes = 4_096;
+
+type Extent = { readonly bytesMax: number; readonly size: number };
+
+function readFrom(file: number, from: number, { bytesMax, size }: Extent): Buffer {
   const chunks: Buffer[] = [];
   for (let length = 0; length < bytesMax; ) {
-    const chunk = Buffer.allocUnsafe(Math.min(bytesMax - length, 1_048_576));
+    const left = Math.max(shortBytes, size - from - length);
+    const chunk = Buffer.allocUnsafe(Math.min(bytesMax - length, left));
     const read = readSync(file, chunk, 0, chunk.length, from + length);
     if (read === 0) break;
     chunks.push(chunk.subarray(0, read));

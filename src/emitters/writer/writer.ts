@@ -2,10 +2,11 @@
  * The writer: one per user, whoever holds the lock. It is woken by the queue, by a clock that ticks only
  * while there are sessions, and by nothing else.
  */
+import { spawn } from "node:child_process";
 import { type FSWatcher, statSync, watch } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { limits as statusLimits } from "../../wire/status-file/index.ts";
-import { removeFile } from "./files.ts";
+import { namesIn, removeFile } from "./files.ts";
 import { Keeper } from "./keeper.ts";
 import { limits } from "./limits.ts";
 import { Lock } from "./lock.ts";
@@ -42,11 +43,19 @@ export async function runWriter(options: WriterOptions): Promise<void> {
   }
 }
 
+export type DaemonWriterOptions = WriterOptions & {
+  /**
+   * The bundle of the shared writer. Started at the end if sessions are under way: they would look as if they
+   * had died, until one of them has something to tell.
+   */
+  readonly successor?: string;
+};
+
 /**
  * The daemon as the writer. Asks a shared writer to make way, waits for another daemon. Until the signal or
  * disposal; sessions that are under way stay, for whoever writes next.
  */
-export function openWriter(options: WriterOptions): AsyncDisposable {
+export function openWriter(options: DaemonWriterOptions): AsyncDisposable {
   const stopped = new AbortController();
   const signal = AbortSignal.any([stopped.signal, ...(options.signal ? [options.signal] : [])]);
   const done = writeAsDaemon(options, signal).catch(() => {
@@ -60,7 +69,7 @@ export function openWriter(options: WriterOptions): AsyncDisposable {
   };
 }
 
-async function writeAsDaemon(options: WriterOptions, signal: AbortSignal): Promise<void> {
+async function writeAsDaemon(options: DaemonWriterOptions, signal: AbortSignal): Promise<void> {
   const places = placesIn(options.stateDirectory);
   makePlaces(places);
   const lock = new Lock(places.lock, "daemon");
@@ -69,10 +78,24 @@ async function writeAsDaemon(options: WriterOptions, signal: AbortSignal): Promi
       await using work = new Work(options, places, lock);
       await work.untilStopped(signal);
       lock.release();
+      if (signal.aborted && namesIn(places.sessions).length > 0) startSuccessor(options);
     } else {
       await pause(limits.waitMs, signal);
     }
   }
+}
+
+/** As a hook would start it. */
+function startSuccessor({ successor, stateDirectory }: DaemonWriterOptions): void {
+  if (successor === undefined) return;
+  const flags = ["--no-opt", "--no-maglev", "--max-semi-space-size=1", "--max-old-space-size=64"];
+  const child = spawn(process.execPath, [...flags, successor, stateDirectory], {
+    detached: true,
+    stdio: "ignore",
+  });
+  // Without it the next hook starts one.
+  child.on("error", () => {});
+  child.unref();
 }
 
 /** A shared writer lays down its sessions when it is asked to end, and gives the lock back. */
