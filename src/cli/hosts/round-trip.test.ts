@@ -121,6 +121,9 @@ for (const host of hosts) {
       put(path, text);
       install(host, where);
       const installed = readFileSync(path, "utf8");
+      assert.equal(installed.startsWith("\ufeff"), text.startsWith("\ufeff"));
+      if (text.includes("\r\n"))
+        assert.doesNotMatch(installed, /(?<!\r)\n/, "line ends are of one kind");
       install(host, where);
       assert.equal(readFileSync(path, "utf8"), installed, "once more changes nothing");
       uninstall(host, where);
