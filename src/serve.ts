@@ -58,7 +58,11 @@ export type ServeOptions = {
     /** Write one for every registered agent too. */
     readonly isMirroring: boolean;
     /** Where the hooks of hosts leave what they have to say, for the daemon to write. Absent: it does not. */
-    readonly emitters?: string;
+    readonly emitters?: {
+      readonly directory: string;
+      /** The program that goes on writing when the daemon ends. */
+      readonly successor: string;
+    };
     /** Says where programs keep their own records. */
     readonly env: Readonly<Record<string, string | undefined>>;
   };
@@ -135,9 +139,9 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
   );
   const { status } = options;
   const hostName = hostname();
-  if (status?.emitters !== undefined) {
-    const { emitters: stateDirectory, directory: statusDirectory } = status;
-    opened.use(openWriter({ stateDirectory, statusDirectory }));
+  if (status?.emitters) {
+    const { directory: stateDirectory, successor } = status.emitters;
+    opened.use(openWriter({ stateDirectory, statusDirectory: status.directory, successor }));
   }
   const statusDoor =
     status &&

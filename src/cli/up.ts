@@ -11,6 +11,7 @@ import { type Places, parseAddress, placesFor } from "./address.ts";
 import { defaults } from "./defaults.ts";
 import { exits } from "./exits.ts";
 import { Failure } from "./failure.ts";
+import { inPackage } from "./hosts/package.ts";
 import { parseKeep } from "./keep.ts";
 import { limits } from "./limits.ts";
 import { makeLogger } from "./logger.ts";
@@ -56,7 +57,10 @@ function statusFrom(values: Values): ServeOptions["status"] {
     return {
       directory: resolve(directory),
       isMirroring,
-      emitters: emittersDirectory({ env: process.env, home: homedir() }),
+      emitters: {
+        directory: emittersDirectory({ env: process.env, home: homedir() }),
+        successor: inPackage("dist", "emitters", "writer.cjs"),
+      },
       env: process.env,
     };
   } catch (error) {
