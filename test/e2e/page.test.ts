@@ -81,7 +81,7 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     for (const dot of [page.locator(".at-work .dot"), agents.locator("tbody .dot")]) {
       await until(async () => (await dot.getAttribute("data-tone")) === "red");
     }
-    await agents.waitForFunction("document.title === '(1) Tipstaff'");
+    await until(async () => (await agents.title()) === "(1) Tipstaff");
 
     await daemon.call("heartbeat", { agentId: id, activity: { state: "reading", note: "page 7" } });
     await shows(page, ".needs", /Nothing needs you\./);

@@ -100,9 +100,10 @@ def test_a_second_signal_ends_it_at_once(start_daemon, second):
     # A caller that watches and neither reads nor ends: the daemon gives it a second.
     with socket.create_connection(("127.0.0.1", daemon.port)) as held:
         held.sendall(GREETING)
-        time.sleep(0.1)
+        time.sleep(0.5)
         held.sendall(WATCH_REQUEST)
-        time.sleep(0.1)
+        # On a busy machine the watch takes its time to begin.
+        time.sleep(1)
         daemon.send(signal.SIGTERM)
         time.sleep(0.15)
         assert daemon.process.poll() is None, "this caller was meant to hold it up"
