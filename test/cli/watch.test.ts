@@ -58,7 +58,7 @@ class World implements Disposable {
       runtime: {
         lifecycle: "running",
         updated_at: printTimestamp(Date.now()),
-        workspace: `/work/${id}`,
+        workspace: `/project/${id}`,
       },
       task: { state, summary, status_timestamp: printTimestamp(Date.now()) },
       ...more,
@@ -447,7 +447,7 @@ test("where nobody looks on, one line for each change, and a word about it", asy
       runtime: {
         lifecycle: "running",
         updated_at: printTimestamp(Date.now()),
-        workspace: "/work/asker",
+        workspace: "/project/asker",
       },
       task: { state: "input-required", summary: "delete \x1b[31m3 files?" },
     });

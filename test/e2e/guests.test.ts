@@ -232,7 +232,7 @@ test("[AS-1] [AS-10] [AS-11] [AS-13] Pi's pieces have the names and the answers 
     parts.getSessionKey({ cwd: "/work", sessionManager }),
     "session-file:/tmp/session.jsonl",
   );
-  assert.equal(parts.getSessionKey({ cwd: "/work/" }), `pid:${process.pid}:cwd:/work`);
+  assert.equal(parts.getSessionKey({ cwd: "/project/" }), `pid:${process.pid}:cwd:/project`);
 });
 
 type Pieces = {

@@ -36,7 +36,7 @@ function hostIn(
   const { messages = [], env = {}, input } = options;
   const hooks = openPlugin(
     input ?? {
-      directory: "/work/tree",
+      directory: "/project/tree",
       project: { id: "project-1" },
       client: { session: { messages: async () => ({ data: messages }) } },
     },
@@ -44,7 +44,7 @@ function hostIn(
       env: { AGENT_STATUS_DIR: directory, ...env },
       pid: process.pid,
       clock,
-      workingDirectory: () => "/work/elsewhere",
+      workingDirectory: () => "/project/elsewhere",
       onExit: (listener) => {
         listeners.add(listener);
         return () => listeners.delete(listener);
@@ -93,7 +93,7 @@ test("[AS-79] [AS-90] the file is there as soon as the plugin is, and is about n
       lifecycle: "running",
       updated_at: "2023-11-14T22:13:20Z",
       pid: process.pid,
-      workspace: "/work/tree",
+      workspace: "/project/tree",
     },
     x_meta: { opencode: { project_id: "project-1" } },
   });
@@ -354,7 +354,7 @@ test("[AS-27] [AS-28] whatever a host hands over, nothing is thrown and the file
   await using host = hostIn(scratch.path, { input: { client: rejecting } });
   await host.prompt("Do it");
   await turn();
-  assert.equal(host.read().runtime.workspace, "/work/elsewhere");
+  assert.equal(host.read().runtime.workspace, "/project/elsewhere");
 });
 
 test("[AS-3] a relative directory is the one it was when the host started", async () => {

@@ -53,7 +53,7 @@ class Host implements AsyncDisposable {
       env: { AGENT_STATUS_DIR: directory, ...env },
       pid: process.pid,
       clock: this.clock,
-      workingDirectory: () => "/work/elsewhere",
+      workingDirectory: () => "/project/elsewhere",
       onExit: (listener) => {
         this.#leaving.add(listener);
         return () => this.#leaving.delete(listener);
@@ -69,7 +69,7 @@ class Host implements AsyncDisposable {
   /** `name` is also where the session is kept. */
   context(name: string, more: object = {}): object {
     return {
-      cwd: `/work/${name}`,
+      cwd: `/project/${name}`,
       sessionManager: {
         getSessionFile: () => `/sessions/${name}.jsonl`,
         getEntries: () => this.entries,
@@ -148,7 +148,7 @@ test("[AS-79] a session has one file, gone when it ends", async () => {
       lifecycle: "running",
       updated_at: "2023-11-14T22:13:20Z",
       pid: process.pid,
-      workspace: "/work/one",
+      workspace: "/project/one",
     },
   });
   await host.tell("session_shutdown", { reason: "quit" });
@@ -274,7 +274,7 @@ test("[AS-85] another session is another workspace, without what the first was a
   host.entries.length = 0;
   await host.tell("session_start", { reason: "new" }, host.context("second"));
   const record = host.read();
-  assert.equal(record.runtime.workspace, "/work/second");
+  assert.equal(record.runtime.workspace, "/project/second");
   for (const part of ["goal", "task", "x_meta"]) assert(!(part in record), part);
   assert.equal(record.runtime.last_activity_at, undefined);
 });
