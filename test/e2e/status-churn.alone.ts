@@ -1,6 +1,7 @@
 /**
  * Many agents that change their minds all the time, in processes of their own, and others that watch them:
- * nobody dies, nobody reads half a record, and shortly after the last word everyone knows it.
+ * nobody dies, nobody reads half a record, and shortly after the last word everyone knows it. It is run by itself,
+ * after all others: its bound is for the program, not for what else the machine is doing.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
