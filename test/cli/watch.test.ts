@@ -117,7 +117,7 @@ describe("tipstaff watch in a terminal", { skip, concurrency: 2 }, () => {
     const { terminal } = world;
     world.say("worker", "working", "npm test");
     world.say("asker", "input-required", "delete 3 files?");
-    await world.watch(/● waiting +\d+ s +asker +\/work\/asker +asks: delete 3 files\?/);
+    await world.watch(/● waiting +\d+ s +asker +\/project\/asker +asks: delete 3 files\?/);
     await terminal.shows(/● working +\d+ s +worker/);
     assert.deepEqual(rowsIn(terminal.screen(), "worker", "asker"), ["asker", "worker"]);
     await terminal.shows(/^ \d+ waits? for you .* agents +no daemon$/m);
@@ -452,7 +452,7 @@ test("where nobody looks on, one line for each change, and a word about it", asy
       task: { state: "input-required", summary: "delete \x1b[31m3 files?" },
     });
     const line =
-      /^\d\d:\d\d:\d\d {2}waiting {3}asker {2}\/work\/asker {2}asks: delete \\x1b\[31m3 files\?$/m;
+      /^\d\d:\d\d:\d\d {2}waiting {3}asker {2}\/project\/asker {2}asks: delete \\x1b\[31m3 files\?$/m;
     await until(() => line.test(stdout), "the line");
     assert.match(stderr, /^tipstaff: this is no terminal/);
     const exited = once(child, "exit");
