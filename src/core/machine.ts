@@ -20,6 +20,8 @@ export type State = {
   readonly entitlements: entitlements.Entitlements;
   readonly tasks: tasks.Tasks;
   readonly observed: observed.ObservedAgents;
+  /** Counts events: where the last one stands in the log. */
+  readonly lastSequence: number;
   /** Counts published events, without a gap. */
   readonly lastBusSequence: number;
 };
@@ -31,6 +33,7 @@ export type OwnState = {
   readonly entitlements: entitlements.OwnEntitlements;
   readonly tasks: tasks.OwnTasks;
   readonly observed: observed.OwnObservedAgents;
+  lastSequence: number;
   lastBusSequence: number;
 };
 
@@ -76,6 +79,7 @@ export function emptyState(): OwnState {
     entitlements: entitlements.emptyEntitlements(),
     tasks: tasks.emptyTasks(),
     observed: observed.emptyObserved(),
+    lastSequence: 0,
     lastBusSequence: 0,
   };
 }
@@ -195,6 +199,7 @@ function livenessIn(state: State): elections.LivenessOf {
 
 /** Writes one fact. Total: a fact cannot be refused. */
 export function evolve(state: OwnState, event: Event): void {
+  state.lastSequence += 1;
   if (topics[event.type] !== "") state.lastBusSequence += 1;
   switch (event.type) {
     case "plane.opened":

@@ -80,7 +80,6 @@ export class Plane {
   /** What is added to the clock: a log may come from a machine whose clock was ahead of ours. */
   readonly #aheadMs: number;
   #nowMs: number;
-  #lastSequence: number;
   /** Decided, not yet handed to the log. */
   #undurable: Entry[] = [];
   /** Answers that wait for what they may have seen. */
@@ -112,7 +111,6 @@ export class Plane {
     this.#log = options.log;
     this.#views = options.views ?? [];
     this.#state = state;
-    this.#lastSequence = options.log.lastSequence;
     this.#feed = new Feed(options.log);
     const { log, keep = { ms: limits.keepMs, bytes: limits.keepBytes } } = options;
     this.#snapshots = new Snapshots({ log, since, keep, onFailure: options.onSnapshotFailure });
@@ -222,12 +220,12 @@ export class Plane {
 
   /** Entries in their order, from any sequence on. */
   watch(options: WatchOptions = {}): Watch {
-    return this.#feed.watch({ ...options, newestSequence: this.#lastSequence });
+    return this.#feed.watch({ ...options, newestSequence: this.#state.lastSequence });
   }
 
   /** The last entry that was decided. It may not be durable yet. */
   get lastSequence(): number {
-    return this.#lastSequence;
+    return this.#state.lastSequence;
   }
 
   /** The last entry that is durable and was shown to watchers. */
@@ -336,9 +334,8 @@ export class Plane {
   #record(event: Event, { actor }: Caller): void {
     evolve(this.#state, event);
     for (const view of this.#views) view.apply(event);
-    this.#lastSequence += 1;
     this.#undurable.push({
-      sequence: this.#lastSequence,
+      sequence: this.#state.lastSequence,
       busSequence: topics[event.type] === "" ? 0 : this.#state.lastBusSequence,
       atMs: this.#nowMs,
       actor,
@@ -393,7 +390,10 @@ export class Plane {
   /** Called when everything decided is in the log. */
   #keepHouse(): void {
     if (this.#isClosed) return;
-    this.#snapshots.consider(this.#state, { sequence: this.#lastSequence, nowMs: this.#nowMs });
+    this.#snapshots.consider(this.#state, {
+      sequence: this.#state.lastSequence,
+      nowMs: this.#nowMs,
+    });
     this.#retention.consider(this.#nowMs);
   }
 

@@ -10,20 +10,20 @@ export async function recover(log: Log): Promise<Recovered> {
   const restoring = new Restoring();
   const snapshotSequence = await log.loadSnapshot((name, row) => restoring.add(name, row));
   const { state } = restoring;
-  let sequence = snapshotSequence;
-  let since = nothingSince(sequence);
-  if (log.oldestSequence > sequence + 1) {
-    const entries = `entries ${sequence + 1} to ${log.oldestSequence - 1}`;
+  state.lastSequence = snapshotSequence;
+  let since = nothingSince(snapshotSequence);
+  if (log.oldestSequence > snapshotSequence + 1) {
+    const entries = `entries ${snapshotSequence + 1} to ${log.oldestSequence - 1}`;
     const message = `${entries} are gone from the log, and no intact snapshot has what was in them; restore the directory from a backup`;
     throw new LogError("damaged", message);
   }
-  while (sequence < log.lastSequence) {
-    const entries = await log.read(sequence, limits.recoveryEntries);
+  while (state.lastSequence < log.lastSequence) {
+    const entries = await log.read(state.lastSequence, limits.recoveryEntries);
+    if (entries.length === 0) {
+      throw new LogError("damaged", `entry ${state.lastSequence + 1} of the log is missing`);
+    }
     for (const entry of entries) evolve(state, entry.event);
     since = countSince(since, entries);
-    const last = entries.at(-1);
-    if (!last) throw new LogError("damaged", `entry ${sequence + 1} of the log is missing`);
-    sequence = last.sequence;
   }
   return { state, since };
 }
