@@ -110,6 +110,40 @@ export function logContract(engine: string, makePlace: () => Promise<Place>): vo
     assert.deepEqual(await log.read(99, 3), []);
   });
 
+  claim("a stream is read apart from all others, in pages", async (place) => {
+    await using log = await place.open();
+    const [one, other] = [{ stream: "job/1" }, { stream: "job/2" }];
+    const whole = [
+      ...entries(1, 3, one),
+      ...entries(4, 5),
+      ...entries(6, 7, other),
+      ...entries(8, 9, one),
+    ];
+    await log.append(whole, 0);
+    const its = whole.filter(({ stream }) => stream === "job/1");
+    assert.deepEqual(await log.readStream("job/1", 0, 100), its);
+    assert.deepEqual(await log.readStream("job/1", 0, 2), its.slice(0, 2));
+    assert.deepEqual(await log.readStream("job/1", 2, 2), its.slice(2, 4));
+    assert.deepEqual(await log.readStream("job/1", 9, 2), []);
+    assert.deepEqual(await log.readStream("job/3", 0, 2), []);
+    assert.deepEqual(await log.read(0, 100), whole);
+    await log[Symbol.asyncDispose]();
+    await using again = await place.open();
+    if (again.isKept) assert.deepEqual(await again.readStream("job/2", 0, 9), entries(6, 7, other));
+  });
+
+  claim(
+    "of long entries of a stream a read gives at least one, and none out of turn",
+    async (place) => {
+      await using log = await place.open();
+      const long = { stream: "job/1", text: "x".repeat(200_000) };
+      await log.append(entries(1, 9, long), 0);
+      const first = await log.readStream("job/1", 0, 9);
+      assert(first.length >= 1);
+      assert.deepEqual(first, entries(1, first.length, long));
+    },
+  );
+
   claim("a long log is read in pages without a gap", async (place) => {
     await using log = await place.open();
     for (let last = 0; last < 2_500; last += 500) {

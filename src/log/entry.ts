@@ -12,6 +12,8 @@ export type Entry = {
   readonly atMs: number;
   /** Who asked for it. */
   readonly actor: string;
+  /** Among which entries it is read again, apart from all others. Most are never. */
+  readonly stream?: string;
   readonly event: Event;
   /** The event as JSON, without its type. */
   readonly body: string;
@@ -25,6 +27,7 @@ export type Sealed = {
   readonly version: number;
   readonly atMs: number;
   readonly actor: string;
+  readonly stream: string | null;
   readonly body: string;
   readonly previous: string;
   readonly checksum: string;
@@ -37,9 +40,9 @@ const version = 1;
 export const noChecksum = "";
 
 export function seal(entry: Entry, previous: string): Sealed {
-  const { sequence, busSequence: bus, atMs, actor, body } = entry;
+  const { sequence, busSequence: bus, atMs, actor, stream = null, body } = entry;
   const type = entry.event.type;
-  const open = { sequence, bus, type, version, atMs, actor, body, previous };
+  const open = { sequence, bus, type, version, atMs, actor, stream, body, previous };
   return { ...open, checksum: checksumOf(open) };
 }
 
@@ -50,13 +53,16 @@ export function isIntact(sealed: Sealed): boolean {
 
 /** Expects an intact entry; answers undefined for one that a later release wrote. */
 export function unseal(sealed: Sealed): Entry | undefined {
-  const { sequence, bus: busSequence, type, atMs, actor, body } = sealed;
+  const { sequence, bus: busSequence, type, atMs, actor, stream, body } = sealed;
   if (sealed.version > version || !isEventType(type)) return undefined;
-  return { sequence, busSequence, atMs, actor, event: parseEvent(type, body), body };
+  const event = parseEvent(type, body);
+  const entry = { sequence, busSequence, atMs, actor, event, body };
+  return stream === null ? entry : { ...entry, stream };
 }
 
 function checksumOf(sealed: Omit<Sealed, "checksum">): string {
-  const { previous, sequence, bus, type, version, atMs, actor, body } = sealed;
+  const { previous, sequence, bus, type, version, atMs, actor, stream, body } = sealed;
   const text = `${previous}\n${sequence}\n${bus}\n${type}\n${version}\n${atMs}\n${actor}\n${body}`;
-  return hash("sha256", text, "hex");
+  // A body is JSON on one line, so this cannot be mistaken for a part of it.
+  return hash("sha256", stream === null ? text : `${text}\n${stream}`, "hex");
 }

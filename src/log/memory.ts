@@ -48,12 +48,29 @@ export class MemoryLog implements Log {
   }
 
   async read(afterSequence: number, limit: number): Promise<readonly Entry[]> {
+    return this.#collect(afterSequence, limit, () => true);
+  }
+
+  async readStream(
+    stream: string,
+    afterSequence: number,
+    limit: number,
+  ): Promise<readonly Entry[]> {
+    return this.#collect(afterSequence, limit, (entry) => entry.stream === stream);
+  }
+
+  #collect(
+    afterSequence: number,
+    limit: number,
+    wants: (entry: Entry) => boolean,
+  ): readonly Entry[] {
     const from = Math.max(afterSequence + 1, this.oldestSequence);
-    const start = this.#entries.length - (this.#lastSequence - from + 1);
     const entries: Entry[] = [];
     let bytes = 0;
-    for (const entry of this.#entries.slice(start, start + limit)) {
-      if (!entry) continue;
+    let place = this.#entries.length - (this.#lastSequence - from + 1);
+    for (; place < this.#entries.length && entries.length < limit; place += 1) {
+      const entry = this.#entries[place];
+      if (!entry || !wants(entry)) continue;
       entries.push(entry);
       bytes += entry.body.length;
       if (bytes > limits.readBytesMax) break;

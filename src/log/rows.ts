@@ -2,14 +2,27 @@
 import type { Sealed } from "./entry.ts";
 
 /** In the order in which `toSealed` expects them; select them with `setReturnArrays(true)`. */
-export const columns = "sequence, bus, type, version, atMs, actor, body, previous, checksum";
+export const columns =
+  "sequence, bus, type, version, atMs, actor, stream, body, previous, checksum";
 
-type Values = [number, number, string, number, number, string, string, string, string];
+type Values = [
+  number,
+  number,
+  string,
+  number,
+  number,
+  string,
+  string | null,
+  string,
+  string,
+  string,
+];
 
 /** Where a row becomes a value. A column of another type than ours fails the checksum. */
 export function toSealed(row: unknown): Sealed {
-  const [sequence, bus, type, version, atMs, actor, body, previous, checksum] = row as Values;
-  return { sequence, bus, type, version, atMs, actor, body, previous, checksum };
+  const [sequence, bus, type, version, atMs, actor, stream, body, previous, checksum] =
+    row as Values;
+  return { sequence, bus, type, version, atMs, actor, stream, body, previous, checksum };
 }
 
 /** Whether the file, or a number in it, is not as SQLite or we ever wrote it. */

@@ -750,7 +750,7 @@ function reseal(path: string, sequence: number, change: (entry: Sealed) => Seale
   using database = new DatabaseSync(join(path, "log.db"));
   const select = database.prepare("select * from entries where sequence = ?");
   const before = select.get(sequence - 1) as Sealed | undefined;
-  const { type, ...changed } = change(select.get(sequence) as Sealed);
+  const { type, stream: _, ...changed } = change(select.get(sequence) as Sealed);
   const event = { type } as never;
   const sealed = seal({ ...changed, busSequence: changed.bus, event }, before?.checksum ?? "");
   database

@@ -6,11 +6,12 @@ import type { Entry } from "../log/index.ts";
 export function entries(
   first: number,
   last: number,
-  { text = "" }: { readonly text?: string } = {},
+  { text = "", stream }: { readonly text?: string; readonly stream?: string } = {},
 ): readonly Entry[] {
   return Array.from({ length: last - first + 1 }, (_, index) => {
     const subject = `entry ${first + index} ${text}`;
-    return entryOf(first + index, policyChanged(subject), { actor: "test" });
+    const entry = entryOf(first + index, policyChanged(subject), { actor: "test" });
+    return stream === undefined ? entry : { ...entry, stream };
   });
 }
 

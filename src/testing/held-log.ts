@@ -97,6 +97,10 @@ export class HeldLog implements Log {
     return this.#log.read(afterSequence, limit);
   }
 
+  readStream(stream: string, afterSequence: number, limit: number): Promise<readonly Entry[]> {
+    return this.#log.readStream(stream, afterSequence, limit);
+  }
+
   saveSnapshot(snapshot: Snapshot, signal?: AbortSignal): Promise<void> {
     return this.#log.saveSnapshot(snapshot, signal);
   }

@@ -114,6 +114,15 @@ export class SimulatedLog implements Log {
     return page;
   }
 
+  async readStream(
+    stream: string,
+    afterSequence: number,
+    limit: number,
+  ): Promise<readonly Entry[]> {
+    const rest = await this.read(afterSequence, Number.POSITIVE_INFINITY);
+    return rest.filter((entry) => entry.stream === stream).slice(0, limit);
+  }
+
   async saveSnapshot({ sequence, sections }: Snapshot, signal?: AbortSignal): Promise<void> {
     const name = `${sequence}.snapshot`;
     const unfinished = this.#unfinished();
