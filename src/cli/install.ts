@@ -1,10 +1,11 @@
 /** `tipstaff install`: makes a host tell what its agents do. Alone, it says which hosts there are. */
 import { homedir } from "node:os";
+import { printChange } from "./change-words.ts";
 import { type Column, printColumns } from "./columns.ts";
 import { confirm } from "./confirm.ts";
 import { exits } from "./exits.ts";
 import { mistake } from "./failure.ts";
-import { applyChange, printChange } from "./file-changes.ts";
+import { applyChanges, checkWritable, type PurposefulChange } from "./file-changes.ts";
 import { type FileChange, type Host, type HostOptions, hosts } from "./hosts/index.ts";
 import { inPackage } from "./hosts/package.ts";
 import { printPath } from "./paths.ts";
@@ -41,22 +42,24 @@ export type Doing = {
   readonly done: (host: Host) => readonly string[];
 };
 
-type Planned = { readonly host: Host; readonly changes: readonly FileChange[] };
+type Planned = { readonly host: Host; readonly changes: readonly PurposefulChange[] };
 
 export function change(values: Values, words: readonly string[], doing: Doing): number {
   if (words.length === 0)
     throw mistake(`which host? there is ${hosts.map(({ name }) => name).join(", ")}`);
-  const options = surroundings();
-  // All are planned before any is changed: one that cannot be understood stops them all.
-  const planned = [...new Set(words)]
-    .map(hostNamed)
-    .map((host) => ({ host, changes: doing.plan(host, options) }));
+  // All are planned before any is changed: one that cannot be understood or written stops them all.
+  const planned = [...new Set(words)].map(hostNamed).map((host) => planFor(host, doing));
+  const changes = planned.flatMap((each) => each.changes);
+  for (const each of changes) checkWritable(each);
   const isDry = values["dry-run"] === true;
   const isForPeople = !values["json"];
-  const isAnything = planned.some(({ changes }) => changes.length > 0);
-  if (isForPeople) print(planned.map((each) => printPlan(each, doing)).join(""));
+  const isDiff = values["diff"] === true;
+  const isAnything = changes.length > 0;
+  if (isForPeople) print(planned.map((each) => printPlan(each, doing, { isDiff })).join(""));
+  if (isForPeople && isAnything && !isDiff && !values["yes"])
+    print(`${paint("dim", "--diff shows every line")}\n`);
   if (isAnything && !isDry) confirm(values, doing.question);
-  const backups = isDry ? [] : planned.flatMap((each) => carryOut(each, options, doing));
+  const backups = isDry ? [] : applyChanges(changes);
   if (!isForPeople) {
     print(
       `${jsonOf({ hosts: planned.map(describe), isApplied: isAnything && !isDry, backups })}\n`,
@@ -67,20 +70,23 @@ export function change(values: Values, words: readonly string[], doing: Doing): 
   return exits.ok;
 }
 
-function carryOut(
-  { host, changes }: Planned,
-  options: HostOptions,
-  { isRemoval }: Doing,
-): readonly string[] {
+function planFor(host: Host, { plan, isRemoval }: Doing): Planned {
+  const options = surroundings();
   const ours = new Set(host.planRemoval(options).map(({ path }) => path));
-  return changes.flatMap((each) => {
-    const purpose = isRemoval ? "remove" : ours.has(each.path) ? "renew" : "install";
-    return applyChange(each, purpose) ?? [];
+  const changes = plan(host, options).map((change): PurposefulChange => {
+    const purpose = isRemoval ? "remove" : ours.has(change.path) ? "renew" : "install";
+    return { ...change, purpose };
   });
+  return { host, changes };
 }
 
-function printPlan({ host, changes }: Planned, doing: Doing): string {
-  return changes.length === 0 ? `${doing.none(host)}\n` : changes.map(printChange).join("");
+function printPlan(
+  { host, changes }: Planned,
+  doing: Doing,
+  how: { readonly isDiff: boolean },
+): string {
+  if (changes.length === 0) return `${doing.none(host)}\n`;
+  return changes.map((each) => printChange(each, how)).join("");
 }
 
 function printOutcome(

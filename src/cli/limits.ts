@@ -28,8 +28,13 @@ export const limits = {
   /** What one process compares at ease. */
   policiesMax: 1_000_000,
   policyFileBytesMax: 50_000_000,
+  /** Settings of hosts are kilobytes; those of this size are changed in half a second. */
+  settingsBytesMax: 1_000_000,
+  /** Lists in lists: the parser takes a call for each level, and has room for some four thousand. */
+  settingsDepthMax: 1_000,
   /** Of a change to a file, where it is shown; and files that are compared line by line. */
-  diffLinesMax: 60,
+  diffLinesMax: 10_000,
+  diffLineLengthMax: 500,
   diffCellsMax: 4_000_000,
   /** What is wrong with files is told at once, up to here. */
   problemsShownMax: 20,

@@ -160,6 +160,7 @@ const host: Argument = {
   isMany: true,
 };
 const dryRun: Flag = { name: "dry-run", help: "show what would change, and change nothing" };
+const diff: Flag = { name: "diff", help: "show every line that comes and goes" };
 const installExits = [[1, "refused; the message says why, and nothing was changed"]] as const;
 const askExits = [unreachable] as const;
 const getExits = [[1, "there is none, or more than one"], unreachable] as const;
@@ -719,7 +720,7 @@ export const commands: readonly CommandRow[] = [
     summary: "make a host tell what its agents do; alone, say which hosts there are",
     examples: ["tipstaff install claude-code", "tipstaff install codex --dry-run"],
     arguments: [host],
-    flags: [dryRun, yes, json],
+    flags: [dryRun, diff, yes, json],
     exits: installExits,
     run: async (values, words) => (await import("./install.ts")).install(values, words),
   },
@@ -728,7 +729,7 @@ export const commands: readonly CommandRow[] = [
     summary: "make a host as it was before install",
     examples: ["tipstaff uninstall claude-code", "tipstaff uninstall codex --yes"],
     arguments: [host],
-    flags: [dryRun, yes, json],
+    flags: [dryRun, diff, yes, json],
     exits: installExits,
     run: async (values, words) => (await import("./uninstall.ts")).uninstall(values, words),
   },

@@ -1,34 +1,40 @@
 /** Claude Code: hooks in `settings.json`, for the events that the installed version knows. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { hookedEvents } from "../../wire/host-events/index.ts";
+import { type HookedEvent, hookedEvents } from "../../wire/host-events/index.ts";
 import { limits } from "../limits.ts";
 import { commandFor } from "./hooks-file.ts";
 import type { Env, Host, HostOptions } from "./host.ts";
 import { inPackage } from "./package.ts";
-import { planHooks, planNoHooks } from "./settings.ts";
+import { installedIn, planHooks, planNoHooks } from "./settings.ts";
 
-/** If nobody can be asked: events that were there a year ago. */
+/**
+ * If nobody can be asked: one that nearly all are newer than. A version that does not know an event drops the
+ * whole file, permissions and all; that is worse than to miss an event.
+ */
 const cautious = "2.0.60";
 
 export const claudeCode: Host = {
   name: "claude-code",
   title: "Claude Code",
   plan: (options) => {
-    const version = versionOf(options) ?? cautious;
-    // A version that does not know an event does not read the rest of the file either.
-    const events = hookedEvents["claude-code"].filter(
-      ({ since }) => since === undefined || compareVersions(version, since) >= 0,
+    const path = settingsOf(options);
+    const version = versionOf(options);
+    // Those that are there were known when somebody could be asked.
+    const installed = version === undefined ? installedIn(path) : [];
+    const all = hookedEvents["claude-code"];
+    const events = all.filter(
+      ({ name, since = "0" }) =>
+        compareVersions(version ?? cautious, since) >= 0 || installed.includes(name),
     );
     const hook = inPackage("plugins", "claude-code", "hook");
-    return planHooks(
-      settingsOf(options),
-      events.map(({ name, timeout }) => ({
-        event: name,
-        command: commandFor(hook, "claude-code", name),
-        timeout,
-      })),
-    );
+    const hooks = events.map(({ name, timeout }) => ({
+      event: name,
+      command: commandFor(hook, "claude-code", name),
+      timeout,
+    }));
+    const missing = all.filter((event) => !events.includes(event));
+    return planHooks(path, hooks, notesOn(missing, version));
   },
   planRemoval: (options) => planNoHooks(settingsOf(options)),
   afterInstall: "sessions that are open already show up when they are started again",
@@ -38,8 +44,18 @@ function settingsOf({ env, home }: HostOptions): string {
   return join(env["CLAUDE_CONFIG_DIR"] || join(home, ".claude"), "settings.json");
 }
 
-/** Where it is installed if it is not on the path: by its own installers. */
-const places = [".local/bin", ".claude/local"];
+function notesOn(missing: readonly HookedEvent[], version: string | undefined): readonly string[] {
+  if (missing.length === 0) return [];
+  const names = missing.map(({ name }) => name).join(", ");
+  if (version !== undefined) return [`not for ${names}: version ${version} does not know them`];
+  return [
+    `not for ${names}: no claude was found that says whether it knows them,`,
+    "and one that does not would drop all its settings; with claude on the path, install again",
+  ];
+}
+
+/** Where it is installed if it is not on the path: by its own installers, and by others. */
+const places = [".local/bin", ".claude/local", ".npm-global/bin", ".bun/bin", ".volta/bin"];
 
 function versionOf({ env, home }: HostOptions): string | undefined {
   const path = [env["PATH"], ...places.map((place) => join(home, place))].filter(Boolean).join(":");

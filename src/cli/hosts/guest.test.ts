@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { temporaryDirectory } from "../../testing/temporary.ts";
-import { applyChange, asItWas } from "../file-changes.ts";
+import { applyChanges, asItWas } from "../file-changes.ts";
 import type { FileChange, Host } from "./host.ts";
 import { opencode } from "./opencode.ts";
 import { pi } from "./pi.ts";
@@ -68,7 +68,7 @@ for (const { host, usual, variable, elsewhere } of cases) {
     const options = { env: {}, home: home.path };
     const path = join(home.path, usual);
     const before = "// tipstaff: an older one\nexport default () => {};\n";
-    put({ path, before: undefined, after: before, says: "" });
+    put({ path, after: before });
     const [change] = host.plan(options);
     assert.equal(change?.before, before);
     assert.notEqual(change?.after, before);
@@ -80,14 +80,18 @@ for (const { host, usual, variable, elsewhere } of cases) {
     const options = { env: {}, home: home.path };
     const path = join(home.path, usual);
     const other = join(dirname(path), "other.js");
-    put({ path: other, before: undefined, after: "export default () => {};\n", says: "" });
-    put({ path, before: undefined, after: "// tipstaff: an older one\n", says: "" });
-    for (const change of host.plan(options)) applyChange(change, "renew");
+    put({ path: other, after: "export default () => {};\n" });
+    put({ path, after: "// tipstaff: an older one\n" });
+    applyChanges(host.plan(options).map((change) => ({ ...change, purpose: "renew" })));
     assert.deepEqual(host.plan(options), []);
-    for (const change of host.planRemoval(options)) applyChange(asItWas(change), "remove");
+    applyChanges(
+      host.planRemoval(options).map((change) => ({ ...asItWas(change), purpose: "remove" })),
+    );
     assert.deepEqual(readdirSync(dirname(path)), ["other.js"]);
-    for (const change of host.plan(options)) applyChange(change, "install");
-    for (const change of host.planRemoval(options)) applyChange(asItWas(change), "remove");
+    applyChanges(host.plan(options).map((change) => ({ ...change, purpose: "install" })));
+    applyChanges(
+      host.planRemoval(options).map((change) => ({ ...asItWas(change), purpose: "remove" })),
+    );
     assert.deepEqual(readdirSync(dirname(path)), ["other.js"]);
     assert.equal(readFileSync(other, "utf8"), "export default () => {};\n");
   });
@@ -96,7 +100,7 @@ for (const { host, usual, variable, elsewhere } of cases) {
     await using home = await temporaryDirectory();
     const options = { env: {}, home: home.path };
     const path = join(home.path, usual);
-    put({ path, before: undefined, after: "export default () => {};\n", says: "" });
+    put({ path, after: "export default () => {};\n" });
     assert.throws(() => host.plan(options), {
       name: "Failure",
       message: /tipstaff\.js is not ours$/,
@@ -106,7 +110,7 @@ for (const { host, usual, variable, elsewhere } of cases) {
   });
 }
 
-function put({ path, after = "" }: FileChange): void {
+function put({ path, after = "" }: Pick<FileChange, "path" | "after">): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, after);
 }

@@ -5,9 +5,10 @@
 import { readFileSync } from "node:fs";
 import { no } from "../failure.ts";
 import { printPath } from "../paths.ts";
+import { bytesOf } from "../times.ts";
+import { readText } from "./file-text.ts";
 import type { FileChange } from "./host.ts";
 import { inPackage } from "./package.ts";
-import { readText } from "./settings.ts";
 
 /** How a module of ours begins, of whatever version. The build puts it there. */
 export const mark = "// tipstaff: ";
@@ -19,14 +20,15 @@ export function planModule(path: string, name: string): readonly FileChange[] {
   }
   const after = builtModule(name);
   if (after === before) return [];
-  return [{ path, before, after, says: "a module that tells what the agent does" }];
+  const says = `a module that tells what the agent does, ${bytesOf(Buffer.byteLength(after))}`;
+  return [{ path, before, after, says, details: [] }];
 }
 
 /** What somebody else put there under our name stays. */
 export function planNoModule(path: string): readonly FileChange[] {
   const before = readText(path);
   if (!before?.startsWith(mark)) return [];
-  return [{ path, before, after: undefined, says: "without the module" }];
+  return [{ path, before, after: undefined, says: "without the module", details: [] }];
 }
 
 function builtModule(name: string): string {

@@ -41,6 +41,11 @@ export function withoutHooks(text: string): string {
   return without(new JsonText(text)).text;
 }
 
+/** In the order of the file. */
+export function eventsOfOurs(text: string): readonly string[] {
+  return [...new Set(ownIn(new JsonText(text)).map(({ event }) => event))];
+}
+
 type Own = Hook & { readonly group: number; readonly index: number };
 
 function ownIn(json: JsonText): readonly Own[] {
@@ -62,14 +67,14 @@ function without(before: JsonText): JsonText {
   const json = own.toReversed().reduce((text, { event, group, index }) => {
     const path = ["hooks", event, group, "hooks"];
     const rest = text.remove([...path, index]);
-    return rest.isBare(path) ? rest.remove(["hooks", event, group]) : rest;
+    return rest.isSpare(path) ? rest.remove(["hooks", event, group]) : rest;
   }, before);
   const events = [...new Set(own.map(({ event }) => event))];
   const rest = events.reduce((text, event) => {
     const path = ["hooks", event];
-    return text.isBare(path) ? text.remove(path) : text;
+    return text.isSpare(path) ? text.remove(path) : text;
   }, json);
-  return rest.isBare(["hooks"]) ? rest.remove(["hooks"]) : rest;
+  return rest.isSpare(["hooks"]) ? rest.remove(["hooks"]) : rest;
 }
 
 function objectAt(value: unknown): Readonly<Record<string, unknown>> {

@@ -19,6 +19,8 @@ export type FileChange = {
   readonly after: string | undefined;
   /** What the change does, for a person: `7 hooks that tell tipstaff what happens`. */
   readonly says: string;
+  /** More of it, a line each, for who wants to know before saying yes. */
+  readonly details: readonly string[];
 };
 
 export type Host = {

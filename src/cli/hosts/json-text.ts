@@ -1,8 +1,10 @@
 /**
  * JSON that people write, changed without being written anew: what is put in is put between what is there,
  * in its style, and comments, blanks, line ends and order stay. Comments and a comma too many are understood.
+ * Of names that are there twice the last counts, as it does for who reads the file.
  */
 import jsonc from "jsonc-parser";
+import { limits } from "../limits.ts";
 
 export type Path = readonly (string | number)[];
 
@@ -23,6 +25,7 @@ export class JsonText {
   constructor(text: string) {
     this.#mark = text.startsWith(byteOrderMark) ? byteOrderMark : "";
     this.#text = text.slice(this.#mark.length);
+    checkDepth(this.#text);
     const errors: jsonc.ParseError[] = [];
     this.#root = jsonc.parseTree(this.#text, errors, {
       allowTrailingComma: true,
@@ -78,16 +81,27 @@ export class JsonText {
     return this.#cut(/^[\s,]*$/.test(left) ? inside : [child.offset, endOf(child)]);
   }
 
-  /** Whether a list or an object is there with nothing in it, not even a comment. */
-  isBare(path: Path): boolean {
+  /**
+   * Whether what is there may go: a list or an object with nothing in it, not even a comment, that hides no
+   * other of its name.
+   */
+  isSpare(path: Path): boolean {
     const node = this.#nodeAt(path);
-    return (
-      node !== undefined && /^(\[\s*\]|\{\s*\})$/.test(this.#text.slice(node.offset, endOf(node)))
+    if (!node || !/^(\[\s*\]|\{\s*\})$/.test(this.#text.slice(node.offset, endOf(node))))
+      return false;
+    const namesakes = node.parent?.parent?.children?.filter(
+      (child) => child.type === "property" && nameOf(child) === path.at(-1),
     );
+    return (namesakes ?? []).length <= 1;
   }
 
   #nodeAt(path: Path): jsonc.Node | undefined {
-    return this.#root && jsonc.findNodeAtLocation(this.#root, [...path]);
+    return path.reduce<jsonc.Node | undefined>((node, step) => {
+      if (typeof step === "number")
+        return node?.type === "array" ? node.children?.[step] : undefined;
+      if (node?.type !== "object") return undefined;
+      return node.children?.findLast((child) => nameOf(child) === step)?.children?.[1];
+    }, this.#root);
   }
 
   #insert(container: jsonc.Node, key: string | undefined, value: unknown): JsonText {
@@ -200,6 +214,26 @@ type Style = { readonly unit: string; readonly lineEnd: string; readonly isFlat:
 function pretty(value: unknown, { unit, lineEnd, isFlat }: Style, indent = ""): string {
   if (isFlat) return JSON.stringify(value);
   return JSON.stringify(value, null, unit).replaceAll("\n", `${lineEnd}${indent}`);
+}
+
+const opening = [jsonc.SyntaxKind.OpenBraceToken, jsonc.SyntaxKind.OpenBracketToken];
+const closing = [jsonc.SyntaxKind.CloseBraceToken, jsonc.SyntaxKind.CloseBracketToken];
+
+/** Before the text is parsed, which takes a call for each level. */
+function checkDepth(text: string): void {
+  const scanner = jsonc.createScanner(text, true);
+  let depth = 0;
+  for (let token = scanner.scan(); token !== jsonc.SyntaxKind.EOF; token = scanner.scan()) {
+    if (opening.includes(token)) depth += 1;
+    else if (closing.includes(token)) depth -= 1;
+    if (depth <= limits.settingsDepthMax) continue;
+    const place = placeOf(text, scanner.getTokenOffset());
+    throw new JsonTextError(`is nested deeper than ${limits.settingsDepthMax} levels: ${place}`);
+  }
+}
+
+function nameOf(property: jsonc.Node): unknown {
+  return property.children?.[0]?.value;
 }
 
 function endOf({ offset, length }: jsonc.Node): number {

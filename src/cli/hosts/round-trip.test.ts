@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { applyChange, asItWas } from "../file-changes.ts";
+import { applyChanges, asItWas } from "../file-changes.ts";
 import { claudeCode } from "./claude-code.ts";
 import { codex } from "./codex.ts";
 import type { Host, HostOptions } from "./index.ts";
@@ -45,13 +45,18 @@ function home(): Home {
 
 function install(host: Host, options: HostOptions): void {
   const ours = new Set(host.planRemoval(options).map(({ path }) => path));
-  for (const change of host.plan(options))
-    applyChange(change, ours.has(change.path) ? "renew" : "install");
+  applyChanges(
+    host.plan(options).map((change) => {
+      return { ...change, purpose: ours.has(change.path) ? "renew" : "install" };
+    }),
+  );
   assert.deepEqual(host.plan(options), [], "installed");
 }
 
 function uninstall(host: Host, options: HostOptions): void {
-  for (const change of host.planRemoval(options).map(asItWas)) applyChange(change, "remove");
+  applyChanges(
+    host.planRemoval(options).map((change) => ({ ...asItWas(change), purpose: "remove" })),
+  );
   assert.deepEqual(host.planRemoval(options), [], "uninstalled");
 }
 
@@ -311,7 +316,7 @@ for (const host of hosts) {
     chmodSync(path, 0o444);
     const [change] = host.plan(where);
     assert.ok(change);
-    assert.throws(() => applyChange(change, "install"), {
+    assert.throws(() => applyChanges([{ ...change, purpose: "install" }]), {
       code: "no",
       message: /it is read-only$/,
     });
@@ -325,7 +330,9 @@ for (const host of hosts) {
     const [change] = host.plan(where);
     assert.ok(change);
     writeFileSync(path, '{"a":1}\n');
-    assert.throws(() => applyChange(change, "install"), { message: /changed by somebody else/ });
+    assert.throws(() => applyChanges([{ ...change, purpose: "install" }]), {
+      message: /changed by somebody else/,
+    });
     assert.equal(readFileSync(path, "utf8"), '{"a":1}\n');
   });
 }
