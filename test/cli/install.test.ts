@@ -1,7 +1,18 @@
 /** `tipstaff install` and `uninstall`, as they are typed. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -17,6 +28,7 @@ function tipstaff(home: string, ...words: readonly string[]): Outcome {
     encoding: "utf8",
     env: { HOME: home, PATH: "/usr/bin:/bin", NODE_NO_WARNINGS: "1" },
     input: "",
+    timeout: 20_000,
   });
   return { code: status, stdout, stderr };
 }
@@ -33,7 +45,14 @@ test("a host is shown, installed, shown again and uninstalled", () => {
   const dry = tipstaff(home.path, "install", "claude-code", "--dry-run");
   assert.equal(dry.code, 0);
   assert.match(dry.stdout, /settings\.json changes: \d+ hooks/);
-  assert.match(dry.stdout, /^ {2}\+ {3}"hooks": \{$/m);
+  const [, shown = ""] =
+    /^ {2}SessionStart runs, for 5 s at most:\n {4}(.+)$/m.exec(dry.stdout) ?? [];
+  assert.match(shown, /^test -x '.+\/hook' .+ claude-code SessionStart \|\| true # tipstaff$/);
+  assert.match(
+    dry.stdout,
+    /^ {2}and so do, each with its own name: UserPromptSubmit, .*SessionEnd$/m,
+  );
+  assert.ok(dry.stdout.split("\n").length < 10, "what one reads before saying yes");
   assert.match(dry.stdout, /nothing was changed/);
   assert.equal(readFileSync(settings, "utf8"), '{\n  "model": "opus"\n}');
 
@@ -61,6 +80,85 @@ test("a host is shown, installed, shown again and uninstalled", () => {
     tipstaff(home.path, "uninstall", "claude-code").stdout,
     "Claude Code is not installed\n",
   );
+});
+
+test("every line of a change is shown to who asks for it, a long one cut", () => {
+  using home = scratch();
+  mkdirSync(join(home.path, ".claude"));
+  const settings = join(home.path, ".claude", "settings.json");
+  writeFileSync(settings, '{\n  "model": "opus"\n}');
+  const whole = tipstaff(home.path, "install", "claude-code", "opencode", "--dry-run", "--diff");
+  assert.match(whole.stdout, /^ {2}\+ {3}"hooks": \{$/m);
+  const commands = whole.stdout.match(/^ {2}\+ +"command": .* \|\| true # tipstaff",$/gm) ?? [];
+  assert.equal(commands.length, 11);
+  assert.doesNotMatch(whole.stdout, /more lines?$/m);
+  const brief = tipstaff(home.path, "install", "opencode", "pi", "--dry-run").stdout;
+  assert.match(brief, /^~\/\.config\/opencode\/plugins\/tipstaff\.js new file: .+, [\d.]+ kB$/m);
+  assert.equal(brief.split("\n").length, 5);
+
+  writeFileSync(settings, `{"a":"${"x".repeat(900_000)}"}`);
+  const long = tipstaff(home.path, "install", "claude-code", "--dry-run", "--diff");
+  assert.match(long.stdout, /^ {2}- \{"a":"x+…$/m);
+  assert.ok(long.stdout.length < 2_000);
+});
+
+test("what is no file is refused at once, and the others stay as they are", async () => {
+  using home = scratch();
+  const settings = join(home.path, ".claude", "settings.json");
+  const refused = (kind: string): void => {
+    for (const command of ["install", "uninstall"]) {
+      const { code, stderr } = tipstaff(home.path, command, "codex", "claude-code", "--yes");
+      assert.equal(code, 1);
+      assert.equal(
+        stderr,
+        `tipstaff: ~/.claude/settings.json is ${kind}, not a file\n  nothing was changed; move it away, and try again\n`,
+      );
+    }
+    assert.equal(existsSync(join(home.path, ".codex")), false);
+    assert.deepEqual(readdirSync(join(home.path, ".claude")), ["settings.json"]);
+    rmSync(settings, { recursive: true, force: true });
+  };
+  mkdirSync(settings, { recursive: true });
+  refused("a directory");
+  execFileSync("mkfifo", [settings]);
+  refused("a named pipe");
+  symlinkSync("/dev/zero", settings);
+  refused("a device");
+  const server = createServer().listen(settings);
+  await once(server, "listening");
+  refused("a socket or a device");
+  server.close();
+});
+
+test("one host that cannot be written leaves the others as they were, also in what is only shown", () => {
+  using home = scratch();
+  for (const [directory, name] of [
+    [".claude", "settings.json"],
+    [".codex", "hooks.json"],
+  ] as const) {
+    mkdirSync(join(home.path, directory));
+    writeFileSync(join(home.path, directory, name), "{}\n");
+  }
+  chmodSync(join(home.path, ".codex", "hooks.json"), 0o444);
+  for (const flag of ["--yes", "--dry-run"]) {
+    const { code, stdout, stderr } = tipstaff(
+      home.path,
+      "install",
+      "claude-code",
+      "pi",
+      "codex",
+      flag,
+    );
+    assert.equal(code, 1);
+    assert.equal(stdout, "");
+    assert.match(
+      stderr,
+      /cannot write ~\/\.codex\/hooks\.json: it is read-only\n {2}nothing was changed/,
+    );
+  }
+  assert.equal(readFileSync(join(home.path, ".claude", "settings.json"), "utf8"), "{}\n");
+  assert.deepEqual(readdirSync(join(home.path, ".claude")), ["settings.json"]);
+  assert.equal(existsSync(join(home.path, ".pi")), false);
 });
 
 test("for machines: one document, with the text of each file before and after", () => {

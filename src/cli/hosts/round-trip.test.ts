@@ -115,6 +115,9 @@ const odd: Readonly<Record<string, string>> = {
   "a last line that is a comment": '{\n  "a": 1 // note\n}',
   "keys that look like numbers": '{\n  "10": 1,\n  "9": 2,\n  "__proto__": { "z": 1 }\n}\n',
   depth: `{"a":${"[".repeat(200)}${"]".repeat(200)}}`,
+  "hooks twice": '{\n  "hooks": { "Stop": [] },\n  "hooks": {\n    "Mine": []\n  }\n}\n',
+  "hooks twice, the last of them empty": '{ "hooks": { "Stop": [] }, "hooks": {} }',
+  "an event twice": '{ "hooks": { "Stop": [], "Stop": [ ] } }\n',
   "ids in another script": '{ "language": "日本語 😀", "e": "\\u00e9" }\n',
 };
 
@@ -229,6 +232,63 @@ for (const host of hosts) {
     );
   });
 
+  test(`${host.name}: of hooks that are there twice the last get ours, as the host reads them`, () => {
+    using where = home();
+    const path = where.files.get(host) ?? "";
+    const mine = { Stop: [{ hooks: [{ type: "command", command: "say done" }] }] };
+    put(path, `{ "hooks": ${JSON.stringify(mine)}, "hooks": {} }`);
+    install(host, where);
+    const { hooks }: { hooks: object } = JSON.parse(readFileSync(path, "utf8"));
+    assert.ok("SessionStart" in hooks);
+    // Changed since, so that the copy is of no use; the first must not come to life.
+    writeFileSync(path, `${readFileSync(path, "utf8")}\n\n`);
+    uninstall(host, where);
+    assert.deepEqual(JSON.parse(readFileSync(path, "utf8")), { hooks: {} });
+    assert.ok(readFileSync(path, "utf8").includes("say done"));
+  });
+
+  test(`${host.name}: hooks that were added, moved and written anew since stay, and only ours go`, () => {
+    using where = home();
+    const path = where.files.get(host) ?? "";
+    put(path, JSON.stringify(others, null, 2));
+    install(host, where);
+    type Group = { matcher?: string; hooks: object[] };
+    const settings: { hooks: Record<string, Group[]> } = JSON.parse(readFileSync(path, "utf8"));
+    const mine = { type: "command", command: "./mine.sh # not tipstaff's" };
+    const { Stop = [], SessionStart = [], PreToolUse = [], ...rest } = settings.hooks;
+    // In front of ours in its own group, behind it, and groups the other way round; a new event; another order.
+    SessionStart[0]?.hooks.unshift(mine);
+    Stop.at(-1)?.hooks.push(mine);
+    const edited = {
+      added: true,
+      hooks: {
+        ...rest,
+        Mine: [{ hooks: [mine] }],
+        PreToolUse: PreToolUse.reverse(),
+        Stop,
+        SessionStart,
+      },
+      permissions: others.permissions,
+    };
+    writeFileSync(path, JSON.stringify(edited, null, "\t").replaceAll("\n", "\r\n"));
+    uninstall(host, where);
+    const text = readFileSync(path, "utf8");
+    assert.deepEqual(JSON.parse(text), {
+      added: true,
+      hooks: {
+        Mine: [{ hooks: [mine] }],
+        PreToolUse: others.hooks.PreToolUse,
+        Stop: [...others.hooks.Stop, { hooks: [mine] }],
+        SessionStart: [{ hooks: [mine] }],
+      },
+      permissions: others.permissions,
+    });
+    assert.deepEqual(Object.keys(JSON.parse(text)), ["added", "hooks", "permissions"]);
+    assert.doesNotMatch(text, /(?<!\r)\n/, "line ends are of one kind");
+    const again = JSON.stringify(JSON.parse(text), null, "\t").replaceAll("\n", "\r\n");
+    assert.equal(text, again, "as if written without ours");
+  });
+
   test(`${host.name}: hooks of an older place give way, and still the first bytes come back`, () => {
     using where = home();
     const path = where.files.get(host) ?? "";
@@ -266,6 +326,13 @@ for (const host of hosts) {
       '{"hooks": {"Stop": {}}}',
       /something other than a list at hooks\.Stop$/,
     ],
+    "is nested without end": [
+      `{"a":${"[".repeat(50_000)}${"]".repeat(50_000)}}`,
+      /nested deeper than 1000 levels: line 1 column 1005$/,
+    ],
+    "is never closed": ["[".repeat(50_000), /nested deeper than 1000 levels: line 1 column 1001$/],
+    "is too large": [`{"a":"${"x".repeat(30_000_000)}"}`, /is larger than 1\.0 MB/],
+    "would be too large": [`{"a":"${"x".repeat(999_992)}"}`, /is larger than 1\.0 MB/],
     "is not UTF-8": [Uint8Array.of(0x7b, 0xff, 0x7d), /is not UTF-8$/],
   };
   for (const [claim, [text, says]] of Object.entries(refused)) {
@@ -369,8 +436,23 @@ test("Claude Code is given hooks for the events that its version knows, and for 
   assert.ok(old.includes("SessionEnd"));
   const middle = eventsFor("2.1.78");
   assert.ok(middle.includes("StopFailure") && !middle.includes("PermissionDenied"));
+});
+
+test("A Claude Code that nobody finds gets the hooks that no version chokes on, is told so, and keeps what it has", () => {
+  using where = home();
+  const path = where.files.get(claudeCode) ?? "";
   const unknown = eventsFor(undefined);
   assert.ok(unknown.includes("PermissionRequest") && !unknown.includes("StopFailure"));
+  const told = claudeCode.plan(where)[0]?.details.join(" ") ?? "";
+  assert.match(told, /not for .*StopFailure: no claude was found.* install again$/);
+
+  const claude = join(where.home, ".bun", "bin", "claude");
+  put(claude, "#!/bin/sh\necho '2.1.325 (Claude Code)'\n");
+  chmodSync(claude, 0o755);
+  install(claudeCode, { ...where, env: { PATH: "/usr/bin:/bin" } });
+  assert.match(readFileSync(path, "utf8"), /"StopFailure"/);
+  rmSync(claude);
+  assert.deepEqual(claudeCode.plan(where), [], "installed as it was");
 });
 
 test("where the settings are is what the host's own variables say", () => {
