@@ -256,9 +256,10 @@ for (const host of hosts) {
     const settings: { hooks: Record<string, Group[]> } = JSON.parse(readFileSync(path, "utf8"));
     const mine = { type: "command", command: "./mine.sh # not tipstaff's" };
     const { Stop = [], SessionStart = [], PreToolUse = [], ...rest } = settings.hooks;
-    // In front of ours in its own group, behind it, and groups the other way round; a new event; another order.
+    // In front of ours in its own group, between two of them, and groups the other way round; a new event;
+    // another order.
     SessionStart[0]?.hooks.unshift(mine);
-    Stop.at(-1)?.hooks.push(mine);
+    Stop.at(-1)?.hooks.push(mine, ...(Stop.at(-1)?.hooks ?? []));
     const edited = {
       added: true,
       hooks: {
@@ -331,7 +332,6 @@ for (const host of hosts) {
       /nested deeper than 1000 levels: line 1 column 1005$/,
     ],
     "is never closed": ["[".repeat(50_000), /nested deeper than 1000 levels: line 1 column 1001$/],
-    "is too large": [`{"a":"${"x".repeat(30_000_000)}"}`, /is larger than 1\.0 MB/],
     "would be too large": [`{"a":"${"x".repeat(999_992)}"}`, /is larger than 1\.0 MB/],
     "is not UTF-8": [Uint8Array.of(0x7b, 0xff, 0x7d), /is not UTF-8$/],
   };
@@ -345,6 +345,14 @@ for (const host of hosts) {
       assert.equal(readdirSync(dirname(path)).length, 1);
     });
   }
+
+  test(`${host.name}: a file that is too large is not read, whatever is to be done with it`, () => {
+    using where = home();
+    const path = where.files.get(host) ?? "";
+    put(path, " ".repeat(1_000_001));
+    for (const plan of [host.plan, host.planRemoval])
+      assert.throws(() => plan(where), { code: "no", message: /is larger than 1\.0 MB/ });
+  });
 
   test(`${host.name}: a link stays a link, and its file keeps its rights`, () => {
     using where = home();
