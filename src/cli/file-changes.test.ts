@@ -3,6 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -73,6 +74,24 @@ test("one that somebody changes meanwhile takes those before it back, with their
   );
   assert.equal(statSync(first).mode & 0o777, 0o640);
   assert.deepEqual(readdirSync(home.path).toSorted(), ["first", "gone", "last"]);
+});
+
+test("a file keeps its rights whatever those of new files are, and its owner if root changes it", async () => {
+  await using home = await temporaryDirectory();
+  const path = join(home.path, "settings.json");
+  writeFileSync(path, "old");
+  chmodSync(path, 0o664);
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) chownSync(path, 65_534, 65_534);
+  const { uid, gid } = statSync(path);
+  const mask = process.umask(0o077);
+  try {
+    applyChanges([installing(path, "old", "new")]);
+  } finally {
+    process.umask(mask);
+  }
+  const now = statSync(path);
+  assert.deepEqual([now.mode & 0o777, now.uid, now.gid], [0o664, uid, gid]);
 });
 
 test("what cannot be taken back is named", async () => {

@@ -12,6 +12,8 @@ import {
   closeSync,
   constants,
   existsSync,
+  fchmodSync,
+  fchownSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -131,7 +133,7 @@ function undo(
   return true;
 }
 
-/** Text beside its place: through a link, which stays one, and with the rights that the file had. */
+/** Text beside its place: through a link, which stays one, and with the owner and the rights that the file had. */
 class Draft {
   readonly target: string;
   readonly #temporary: string;
@@ -166,6 +168,9 @@ class Draft {
     remove(this.#temporary);
     const file = openSync(this.#temporary, "wx", stats ? stats.mode & 0o777 : 0o600);
     try {
+      if (stats) fchmodSync(file, stats.mode & 0o777);
+      // Else a host could not read its own settings any more.
+      if (stats && process.getuid?.() === 0) fchownSync(file, stats.uid, stats.gid);
       writeFileSync(file, text);
       fsyncSync(file);
     } finally {
