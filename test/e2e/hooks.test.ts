@@ -1,6 +1,7 @@
 /** The real hook and the real writer, as processes; only the host is pretended. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import {
   cpSync,
   existsSync,
@@ -9,9 +10,11 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { openWriter } from "../../src/emitters/index.ts";
 import { validate } from "../../src/wire/status-file/index.ts";
@@ -46,6 +49,8 @@ const stateOf = (installed: Installed): string | undefined => {
   const [record] = recordsIn(installed);
   return record && (record.task?.state ?? "idle");
 };
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 test("a session from its start to its end, and nothing is left", async () => {
   await withHook(async (installed) => {
@@ -226,13 +231,84 @@ test("a directory that cannot be made or written to is not the host's concern", 
       { XDG_STATE_HOME: state },
     );
   }
-  await withHook(
-    async (installed) => {
+});
+
+test("without a home nothing is written anywhere, and the host does not hear of it", async () => {
+  // A name of its own, should it come to lie below `/` after all.
+  const own = `no-home-${process.pid}`;
+  const cases = [
+    { HOME: "", XDG_STATE_HOME: `~/${own}` },
+    { HOME: undefined, XDG_STATE_HOME: `~/${own}` },
+    { HOME: undefined, XDG_STATE_HOME: undefined },
+    { HOME: "", XDG_STATE_HOME: "" },
+  ];
+  for (const env of cases) {
+    await withHook(async (installed) => {
       await using host = new PretendedHost(installed);
-      assert.deepEqual(await host.send("Stop", long), { code: 0, said: "{}\n" });
-    },
-    { XDG_STATE_HOME: "", HOME: "" },
-  );
+      const wereThere = existsSync("/.local");
+      assert.deepEqual(await host.fire("SessionStart"), { code: 0, said: "" });
+      assert.deepEqual(await host.fire("Stop"), { code: 0, said: "{}\n" });
+      assert.deepEqual([existsSync("/.local"), existsSync(`/${own}`)], [wereThere, false]);
+    }, env);
+  }
+});
+
+test("an event without end stays within 64 MB of disk, is read to the end, and is thrown away", async () => {
+  await withHook(async (installed) => {
+    await using host = new PretendedHost(installed);
+    await host.fire("SessionStart");
+    await until("the file", () => recordsIn(installed)[0]);
+    const queue = join(installed.emitters, "queue");
+    const hook = spawn(installed.hook, ["claude-code", "Stop"], {
+      env: installed.env,
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    const [said, ended] = [text(hook.stdout), once(hook, "exit")];
+    const megabyte = Buffer.alloc(1_048_576, "x");
+    let most = 0;
+    for (let count = 0; count < 100; count += 1) {
+      if (!hook.stdin.write(megabyte)) await once(hook.stdin, "drain");
+      const sizes = namesIn(queue).map((name) => sizeOf(join(queue, name)));
+      most = Math.max(most, ...sizes);
+    }
+    hook.stdin.end();
+    assert.deepEqual(await ended, [0, null]);
+    assert.equal(await said, "{}\n");
+    assert.ok(most > 60_000_000 && most <= 67_108_864, `${most} bytes`);
+    assert.deepEqual(namesIn(queue), []);
+    await host.fire("UserPromptSubmit", { prompt: "x" });
+    await until("work", () => stateOf(installed) === "working");
+  });
+});
+
+test("a hook that its host kills, tired of waiting for its own words, leaves nothing for long", async () => {
+  await withHook(async (installed) => {
+    await using host = new PretendedHost(installed);
+    await host.fire("SessionStart");
+    await until("the file", () => recordsIn(installed)[0]);
+    const queue = join(installed.emitters, "queue");
+    const hook = spawn(installed.hook, ["claude-code", "UserPromptSubmit"], {
+      env: installed.env,
+      stdio: ["pipe", "ignore", "inherit"],
+    });
+    hook.stdin.write('{"session_id":"s1","hook_event_name":"UserPromptSubmit","prompt":"half');
+    const half = await until("half of an event", () =>
+      namesIn(queue).find((name) => sizeOf(join(queue, name)) > 0),
+    );
+    hook.kill("SIGKILL");
+    await once(hook, "exit");
+    hook.stdin.end();
+    await host.fire("PreToolUse", { tool_name: "Bash" });
+    await until("work", () => stateOf(installed) === "working");
+    assert.equal(recordsIn(installed)[0]?.goal, undefined);
+    const longAgoS = Date.now() / 1000 - 61;
+    utimesSync(join(queue, half), longAgoS, longAgoS);
+    const writer = writerOf(installed);
+    assert.ok(writer);
+    await host.fire("SessionEnd");
+    await until("the end of the writer", () => !isRunning(writer));
+    assert.deepEqual(namesIn(queue), []);
+  });
 });
 
 test("a full disk is not the host's concern, and no half of an event stays", async (context) => {
