@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { temporaryDirectory } from "../testing/temporary.ts";
@@ -23,19 +23,44 @@ async function startHost(path: string, then: string): Promise<ChildProcess> {
 }
 
 async function isGone(path: string): Promise<boolean> {
-  for (let tries = 0; tries < 200 && existsSync(path); tries += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  return !existsSync(path);
+  return await until(() => !existsSync(path));
 }
 
-test("the file of a host that is killed goes with it", async () => {
+async function until(isSo: () => boolean): Promise<boolean> {
+  for (let tries = 0; tries < 200 && !isSo(); tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return isSo();
+}
+
+test("the file of a host that is killed goes with it, and what was to become of it", async () => {
   await using scratch = await temporaryDirectory();
   const path = join(scratch.path, 'it\'s a "host".json');
-  writeFileSync(path, "{}");
+  const half = join(scratch.path, `.it's a "host".json.a1B2c3D4.tmp`);
+  const foreign = join(scratch.path, ".it's another.json.a1B2c3D4.tmp");
+  for (const each of [path, half, foreign]) writeFileSync(each, "{}");
   const host = await startHost(path, "setInterval(() => {}, 1000);");
   assert(existsSync(path));
   host.kill("SIGKILL");
+  assert(await isGone(path));
+  assert(await isGone(half));
+  assert(existsSync(foreign));
+});
+
+test("a guard that is told to end together with its host has still taken the file away", async () => {
+  await using scratch = await temporaryDirectory();
+  const path = join(scratch.path, "a.json");
+  writeFileSync(path, "{}");
+  const host = await startHost(path, "setInterval(() => {}, 1000);");
+  const children = readFileSync(`/proc/${host.pid}/task/${host.pid}/children`, "utf8");
+  const [shell] = children.trim().split(" ").map(Number);
+  assert(shell);
+  // The shell may not have come to its first line.
+  await until(() =>
+    readFileSync(`/proc/${shell}/status`, "utf8").includes("SigIgn:\t0000000000004003"),
+  );
+  for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) process.kill(shell, signal);
+  host.kill("SIGTERM");
   assert(await isGone(path));
 });
 

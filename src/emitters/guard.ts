@@ -4,12 +4,15 @@
  */
 import { spawn } from "node:child_process";
 import { Socket } from "node:net";
+import { basename, dirname, join } from "node:path";
 
-const wait = 'while read -r line; do :; done; rm -f -- "$0"';
+/** With what was being written. Who is told to end with all the others, waits for the host all the same. */
+const wait = 'trap "" HUP INT TERM; while read -r line; do :; done; rm -f -- "$0" "$1"*.tmp';
 
 /** The answer sends it away: the file is then no business of its. Where there is no shell, there is no guard. */
 export function guard(path: string): () => void {
-  const child = spawn("/bin/sh", ["-c", wait, path], {
+  const unfinished = join(dirname(path), `.${basename(path)}.`);
+  const child = spawn("/bin/sh", ["-c", wait, path, unfinished], {
     stdio: ["pipe", "ignore", "ignore"],
     // Not in the host's terminal, and not in its directory.
     detached: true,

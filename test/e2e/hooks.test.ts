@@ -3,19 +3,24 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
+  closeSync,
   cpSync,
   existsSync,
   mkdirSync,
+  openSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
+  writeSync,
 } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { openWriter } from "../../src/emitters/index.ts";
 import { validate } from "../../src/wire/status-file/index.ts";
 import {
@@ -327,6 +332,91 @@ test("a full disk is not the host's concern, and no half of an event stays", asy
     assert.deepEqual(await host.send("SessionStart", long), { code: 0, said: "" });
     assert.deepEqual(namesIn(join(full, "tipstaff", "emitters", "queue")), []);
     return undefined;
+  });
+});
+
+test("a disk that fills up while a session runs leaves whole files only, and is forgotten when there is room", async (context) => {
+  await withHook(async (installed, directory) => {
+    const full = join(directory, "full");
+    mkdirSync(full);
+    using mounted = mountSmall(full, 1);
+    if (!mounted) return context.skip("this user may not mount a small file system");
+    const [status, emitters] = [join(full, "agent-status"), join(full, "tipstaff", "emitters")];
+    const env = { ...installed.env, XDG_STATE_HOME: full };
+    const small: Installed = { ...installed, status, emitters, env };
+    try {
+      await using host = new PretendedHost(small);
+      await host.fire("SessionStart");
+      await host.fire("UserPromptSubmit", { prompt: "x" });
+      const { agent_id: id } = await until("work", () =>
+        recordsIn(small).find(({ task }) => task?.state === "working"),
+      );
+      fillUp(join(full, "filler"));
+      assert.deepEqual(await host.fire("Stop"), { code: 0, said: "{}\n" });
+      // Nobody can lay anything down now, a new writer least of all.
+      await endWriter(small);
+      const before = namesBelow(full);
+      const words = [join(installed.hook, "..", "writer.cjs"), emitters];
+      assert.equal(spawnSync(process.execPath, words, { env }).status, 0);
+      assert.deepEqual(namesBelow(full), before);
+      assert.deepEqual(namesIn(status), [`${id}.json`]);
+      assert.equal(stateOf(small), "working", "the last that could be written");
+      rmSync(join(full, "filler"));
+      await host.fire("Stop", { last_assistant_message: "Done." });
+      await until("the end of the turn", () => stateOf(small) === "idle");
+      assert.equal(recordsIn(small)[0]?.agent_id, id);
+    } finally {
+      await endWriter(small);
+    }
+    return undefined;
+  });
+});
+
+function fillUp(path: string): void {
+  const file = openSync(path, "w");
+  try {
+    for (;;) writeSync(file, Buffer.alloc(4_096));
+  } catch (error) {
+    assert.match(String(error), /ENOSPC/);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function namesBelow(directory: string): readonly string[] {
+  return readdirSync(directory, { recursive: true, encoding: "utf8" }).toSorted();
+}
+
+test("a writer that is killed again and again in the middle of its work leaves nothing torn, and nothing lying about", async () => {
+  await withHook(async (installed) => {
+    await using host = new PretendedHost(installed);
+    await host.fire("SessionStart");
+    const { agent_id: id } = await until("the file", () => recordsIn(installed)[0]);
+    for (let round = 0; round < 12; round += 1) {
+      await host.fire("UserPromptSubmit", { prompt: `prompt ${round}` });
+      // Each time at another point of what the event makes it do.
+      await sleep(round);
+      await endWriter(installed);
+      for (const name of namesIn(installed.status).filter((each) => each.endsWith(".json"))) {
+        const written: unknown = JSON.parse(readFileSync(join(installed.status, name), "utf8"));
+        assert.deepEqual(validate(written), []);
+      }
+      await host.fire("PreToolUse", { tool_name: "Bash" });
+      await until("the prompt", () => recordsIn(installed)[0]?.task?.summary === `prompt ${round}`);
+    }
+    // What it had begun when it was killed, should it never have come to that.
+    await endWriter(installed);
+    const [key] = namesIn(join(installed.emitters, "sessions"));
+    assert.ok(key);
+    const session = readFileSync(join(installed.emitters, "sessions", key));
+    writeFileSync(join(installed.emitters, "sessions", `${key}.tmp`), session);
+    writeFileSync(join(installed.emitters, "goals", `${key}.tmp`), "{");
+    writeFileSync(join(installed.status, `.${id}.json.a1B2c3D4.tmp`), "{");
+    await host.fire("Stop", { last_assistant_message: "Done." });
+    await until("the end of the turn", () => stateOf(installed) === "idle");
+    assert.deepEqual(namesIn(installed.status), [`${id}.json`]);
+    assert.deepEqual(namesIn(join(installed.emitters, "sessions")), [key]);
+    assert.deepEqual(namesIn(join(installed.emitters, "queue")), []);
   });
 });
 

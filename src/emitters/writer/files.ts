@@ -10,7 +10,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from "node:fs";
-
+import { join } from "node:path";
 import { limits } from "./limits.ts";
 
 /** A pipe without a writer must not hold us up. */
@@ -79,11 +79,28 @@ function readFrom(file: number, from: number, { bytesMax, size }: Extent): Buffe
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
 }
 
+/** How the name of a file ends that is not in its place yet. */
+const unfinished = ".tmp";
+
 /** Not on the disk when it returns: what is lost with the machine is not missed. */
 export function replaceFile(path: string, text: string): void {
-  const temporary = `${path}.tmp`;
-  writeFileSync(temporary, text, { mode: 0o600 });
-  renameSync(temporary, path);
+  const temporary = `${path}${unfinished}`;
+  try {
+    writeFileSync(temporary, text, { mode: 0o600 });
+    renameSync(temporary, path);
+  } catch (error) {
+    removeFile(temporary);
+    throw error;
+  }
+}
+
+/** Without what a writer left that died in the middle of writing, which goes. Nobody else writes here. */
+export function wholeNamesIn(directory: string): readonly string[] {
+  return namesIn(directory).filter((name) => {
+    const isWhole = !name.endsWith(unfinished);
+    if (!isWhole) removeFile(join(directory, name));
+    return isWhole;
+  });
 }
 
 export function removeFile(path: string): void {

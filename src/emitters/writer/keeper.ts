@@ -77,6 +77,7 @@ export class Keeper {
   adopt(nowMs: number): void {
     for (const kept of readSessions(this.#options.places)) {
       const held = this.#hold(kept);
+      held.file.sweep();
       if (isAlive(kept.host)) this.#publish(held, beat(kept.session, nowMs));
       else this.#end(held);
     }

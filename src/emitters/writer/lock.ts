@@ -94,12 +94,15 @@ function read(path: string): string {
 /** Whole from the first moment, unless the file system has no second names for a file. */
 function create(path: string, text: string): boolean {
   const own = `${path}.${process.pid}`;
-  writeFileSync(own, text, { mode: 0o600 });
   try {
+    writeFileSync(own, text, { mode: 0o600 });
     linkSync(own, path);
     return true;
   } catch (error) {
-    if (codeOf(error) === "EEXIST") return false;
+    const code = codeOf(error);
+    if (code === "EEXIST") return false;
+    // Without its line in it, the lock would be nobody's.
+    if (code === "ENOSPC" || code === "EDQUOT") throw error;
   } finally {
     removeFile(own);
   }

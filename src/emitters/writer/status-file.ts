@@ -3,7 +3,9 @@
  * and what comes meanwhile replaces what waits. Whatever the disk says, nobody is disturbed (AS-27); the next
  * heartbeat tries again.
  */
+import { join } from "node:path";
 import {
+  isTemporaryName,
   readDirectory,
   removeStatusFile,
   writeStatusFileInBackground,
@@ -11,6 +13,7 @@ import {
 import type { Session } from "../../wire/host-events/index.ts";
 import { metaKeys } from "../../wire/host-events/index.ts";
 import { deriveState, limits, type StatusRecord } from "../../wire/status-file/index.ts";
+import { namesIn, removeFile } from "./files.ts";
 
 export class SessionFile {
   readonly #directory: string;
@@ -22,6 +25,14 @@ export class SessionFile {
   constructor(directory: string, agentId: string) {
     this.#directory = directory;
     this.#agentId = agentId;
+  }
+
+  /** Takes away what a writer left of it that died in the middle of writing. */
+  sweep(): void {
+    for (const name of namesIn(this.#directory)) {
+      const isOurs = name.startsWith(`.${this.#agentId}.json.`) && isTemporaryName(name);
+      if (isOurs) removeFile(join(this.#directory, name));
+    }
   }
 
   publish(record: StatusRecord): void {

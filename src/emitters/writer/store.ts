@@ -11,7 +11,7 @@ import {
   type SessionGoal,
 } from "../../wire/host-events/index.ts";
 import { isSafeAgentId } from "../../wire/status-file/index.ts";
-import { namesIn, readWhole, removeFile, replaceFile } from "./files.ts";
+import { readWhole, removeFile, replaceFile, wholeNamesIn } from "./files.ts";
 import { limits } from "./limits.ts";
 import type { Places } from "./places.ts";
 import type { Identity } from "./processes.ts";
@@ -59,7 +59,7 @@ export function forgetSession({ sessions }: Places, session: Session): void {
 
 /** All that can be read; what cannot is taken away. */
 export function readSessions({ sessions }: Places): readonly Kept[] {
-  return namesIn(sessions).flatMap((name) => {
+  return wholeNamesIn(sessions).flatMap((name) => {
     const path = join(sessions, name);
     const kept = readKept(readWhole(path, limits.sessionBytesMax));
     if (!kept) removeFile(path);
@@ -111,7 +111,7 @@ export function findGoal({ goals }: Places, session: Session): SessionGoal | und
 
 /** A session that was not resumed for so long, or after so many others, is not resumed any more. */
 export function sweepGoals({ goals }: Places, nowMs: number): void {
-  const found = namesIn(goals).map((name) => {
+  const found = wholeNamesIn(goals).map((name) => {
     const path = join(goals, name);
     return { path, atMs: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? nowMs };
   });
