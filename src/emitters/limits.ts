@@ -10,6 +10,4 @@ export const limits = {
   blocksMax: 100,
   /** Characters of what another extension adds to the record. Everything of it is written every 20 s. */
   bridgeCharactersMax: 65_536,
-  /** How long a process may take to die of a signal that it was sent again. */
-  dyingMs: 1_000,
 } as const;
