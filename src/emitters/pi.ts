@@ -16,7 +16,7 @@ import {
 } from "../wire/status-file/index.ts";
 import { statusPathFor } from "./parts.ts";
 import { openExtension, sessionKeyOf } from "./pi/extension.ts";
-import { agentName } from "./pi/record.ts";
+import { agentName } from "./pi/state.ts";
 import { surroundingsOf } from "./surroundings.ts";
 
 export { buildTempPath, getStatusDir, writeStatusFile } from "./parts.ts";

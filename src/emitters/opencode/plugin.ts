@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import { tmuxOf } from "../../wire/status-file/index.ts";
 import { call, memberOf, textIn } from "../fields.ts";
+import { type About, recordOf } from "../record.ts";
 import { attempt, hasOtherEmitter, Snapshot } from "../snapshot.ts";
 import {
   absoluteStatusDirectory,
@@ -13,9 +14,8 @@ import {
   type Surroundings,
   sharedBy,
 } from "../surroundings.ts";
-import { type About, agentName, recordOf } from "./record.ts";
 import { firstPromptIn, signalOfEvent, signalOfMessage, signalOfTool } from "./signals.ts";
-import { apply, emptyState, type State, type Told } from "./state.ts";
+import { agentName, apply, emptyState, nowOf, type State, type Told } from "./state.ts";
 
 /** What OpenCode calls. None of it ever rejects: the host would stop what it is doing. */
 export type Hooks = {
@@ -56,6 +56,7 @@ class Emitter {
   readonly #shared: Shared = sharedBy(agentName);
   readonly #directory: string;
   readonly #about: About;
+  readonly #projectId: string | undefined;
   /** One file for each directory that a process works in, however often the plugin is installed (AS-81). */
   readonly #place: string;
   #state: State = emptyState;
@@ -71,11 +72,12 @@ class Emitter {
     this.#client = memberOf(input, "client");
     this.#surroundings = surroundings;
     this.#directory = absoluteStatusDirectory(surroundings);
+    this.#projectId = textIn(memberOf(input, "project"), "id");
     this.#about = {
+      agentName,
       agentId: newAgentId(),
       pid,
       workspace: workspace === undefined ? undefined : resolve(workspace),
-      projectId: textIn(memberOf(input, "project"), "id"),
       tmux: tmuxOf({ TMUX, TMUX_PANE }),
     };
     this.#place = JSON.stringify([this.#directory, workspace]);
@@ -120,7 +122,7 @@ class Emitter {
       agentId: this.#about.agentId,
       clock,
       guard,
-      recordAt: (nowMs) => recordOf(this.#state, this.#about, nowMs),
+      recordAt: (nowMs) => recordOf(this.#about, nowOf(this.#state, this.#projectId), nowMs),
       onBeat: () => {
         this.#state = apply(this.#state, { type: "beat" }, clock.nowMs());
       },

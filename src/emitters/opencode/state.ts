@@ -4,8 +4,9 @@
  * they come back. A subagent is a session with a parent. It has no file (AS-80); but what it asks, it asks
  * the person in front of its parent.
  */
-import type { TaskState } from "../../wire/status-file/index.ts";
+import type { JsonObject, TaskState } from "../../wire/status-file/index.ts";
 import { limits } from "../limits.ts";
+import type { Goal, Now } from "../record.ts";
 import {
   type Question,
   questionTool,
@@ -13,6 +14,8 @@ import {
   type Spent,
   waitingForInput,
 } from "./signals.ts";
+
+export const agentName = "opencode";
 
 /** What is said of a session is the first of these that it has. */
 export type Session = {
@@ -27,7 +30,8 @@ export type Session = {
 
   /** Whether a turn is under way. What is told of it afterwards comes too late to count. */
   readonly isBusy: boolean;
-  readonly goal?: Goal;
+  /** Restored: told by the host, who knows how the session began. We may have come later. */
+  readonly goal?: Goal & { readonly isRestored: boolean };
   readonly lastActivityMs?: number;
   /** Since when it is in the state that it is in, or since the prompt. */
   readonly sinceMs: number;
@@ -40,13 +44,6 @@ type Block = {
   readonly summary: string;
   /** The session that asks, which may be a subagent. */
   readonly from: string;
-};
-
-type Goal = {
-  readonly summary: string;
-  readonly atMs: number;
-  /** Told by the host, who knows how the session began. We may have come later. */
-  readonly isRestored: boolean;
 };
 
 export type State = {
@@ -94,6 +91,23 @@ export function taskOf(
   if (session.active !== undefined) return { state: "working", summary: session.active };
   if (session.pending !== undefined) return { state: "submitted", summary: session.pending };
   return undefined;
+}
+
+/** What the file says: of the process, and of the session that it is about. */
+export function nowOf(state: State, projectId: string | undefined): Now {
+  const { attached: id } = state;
+  const session = id === undefined ? undefined : state.sessions.get(id);
+  const { lastActivityMs, goal, sinceMs, spent } = session ?? {};
+  const task = session && taskOf(session);
+  const subagents = subagentsOf(state);
+  const own: JsonObject = {
+    ...(id !== undefined && { session_id: id }),
+    ...(projectId !== undefined && { project_id: projectId }),
+    ...(subagents > 0 && { subagents }),
+    ...(spent && { tokens: { input: spent.input, output: spent.output } }),
+    ...(spent && spent.costUsd > 0 && { cost_usd: spent.costUsd }),
+  };
+  return { lastActivityMs, goal, task, session: id, sinceMs, meta: { [agentName]: own } };
 }
 
 export function subagentsOf(state: State): number {

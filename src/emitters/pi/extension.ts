@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import { goalSource, printTimestamp, tmuxOf } from "../../wire/status-file/index.ts";
 import { call, memberOf, textIn } from "../fields.ts";
+import { recordOf } from "../record.ts";
 import { attempt, hasOtherEmitter, Snapshot } from "../snapshot.ts";
 import {
   absoluteStatusDirectory,
@@ -13,7 +14,6 @@ import {
   type Surroundings,
   sharedBy,
 } from "../surroundings.ts";
-import { type About, agentName, recordOf } from "./record.ts";
 import {
   bridgeOf,
   goalEntry,
@@ -22,7 +22,7 @@ import {
   sessionFileOf,
   summarizePrompt,
 } from "./signals.ts";
-import { apply, emptyState, type State, type Told } from "./state.ts";
+import { agentName, apply, emptyState, nowOf, type State, type Told } from "./state.ts";
 
 /** `pi`: what the host hands to an extension, with its `on`, `events` and `appendEntry`. */
 export function openExtension(pi: unknown, surroundings: Surroundings): void {
@@ -84,7 +84,11 @@ class Emitter {
   #state: State;
   /** Undefined while no session is ours. */
   #open:
-    | { readonly snapshot: Snapshot; readonly about: About; readonly directory: string }
+    | {
+        readonly snapshot: Snapshot;
+        readonly sessionFile: string | undefined;
+        readonly directory: string;
+      }
     | undefined;
   #looksLeft = 0;
   #stopListening: (() => void)[] = [];
@@ -107,11 +111,12 @@ class Emitter {
     const goal = attempt(() => goalIn(context, clock.nowMs()));
     this.#state = apply(this.#state, { type: "started", ...(goal ? { goal } : {}) }, clock.nowMs());
     this.#looksLeft = 2;
-    const about: About = {
+    const sessionFile = sessionFileOf(context);
+    const about = {
+      agentName,
       agentId: this.#agentId,
       pid,
       workspace: workspace === undefined ? undefined : resolve(workspace),
-      sessionFile: sessionFileOf(context),
       tmux: tmuxOf({ TMUX, TMUX_PANE }),
     };
     const directory = absoluteStatusDirectory(this.#surroundings);
@@ -123,9 +128,9 @@ class Emitter {
       agentId: this.#agentId,
       clock,
       guard: this.#surroundings.guard,
-      recordAt: (nowMs) => recordOf(this.#state, about, nowMs),
+      recordAt: (nowMs) => recordOf(about, nowOf(this.#state, sessionFile), nowMs),
     });
-    this.#open = { snapshot, about, directory };
+    this.#open = { snapshot, sessionFile, directory };
   }
 
   prompt(event: unknown, context: unknown): void {
@@ -149,11 +154,12 @@ class Emitter {
    * begins and as it ends, whoever of us is told first.
    */
   lookAround(): void {
-    const { directory, about } = this.#open ?? {};
-    if (this.#looksLeft === 0 || directory === undefined || !about?.sessionFile) return;
+    const { directory, sessionFile: session } = this.#open ?? {};
+    if (this.#looksLeft === 0 || directory === undefined || session === undefined) return;
     this.#looksLeft -= 1;
-    const own = { name: agentName, session: about.sessionFile, pid: about.pid };
-    const nowMs = this.#surroundings.clock.nowMs();
+    const { pid, clock } = this.#surroundings;
+    const own = { name: agentName, session, pid };
+    const nowMs = clock.nowMs();
     const isOurs = (id: string): boolean => this.#shared.agentIds.has(id);
     if (attempt(() => hasOtherEmitter(directory, own, { nowMs, isOurs }))) this.end();
   }

@@ -12,8 +12,9 @@ import {
 } from "../../wire/status-file/index.ts";
 import { call, fieldsOf, listOf, memberOf, textIn } from "../fields.ts";
 import { limits as roomLimits } from "../limits.ts";
+import type { Goal } from "../record.ts";
 import { attempt } from "../snapshot.ts";
-import type { Bridge, Goal } from "./state.ts";
+import type { Bridge } from "./state.ts";
 
 /** The kind of session entry that remembers what a session is for. */
 export const goalEntry = "agent-status.goal";

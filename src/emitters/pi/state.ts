@@ -5,8 +5,9 @@
  */
 import type { JsonObject, Task, TaskState } from "../../wire/status-file/index.ts";
 import { limits } from "../limits.ts";
+import type { Goal, Now } from "../record.ts";
 
-export type Goal = { readonly summary: string; readonly atMs: number };
+export const agentName = "pi";
 
 export type State = {
   /** Counts prompts, so that a summary that comes late is known to be of an older one. */
@@ -56,6 +57,13 @@ export function taskOf(state: State): Task | undefined {
   const [question] = asking.values();
   if (question !== undefined) return task("input-required", question);
   return isWorking ? task("working", summary) : undefined;
+}
+
+/** What the file says. */
+export function nowOf(state: State, sessionFile: string | undefined): Now {
+  const { lastActivityMs, goal, sinceMs, bridge } = state;
+  const task = taskOf(state);
+  return { lastActivityMs, goal, task, session: sessionFile, sinceMs, meta: bridge?.meta ?? {} };
 }
 
 function change(state: State, told: Told, nowMs: number): State {
