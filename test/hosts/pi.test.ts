@@ -78,7 +78,7 @@ test("Pi is told by its status file", async (t) => {
     await stage.says("working", "thinking", turn.askedAtMs);
     const hiddenAtMs = await terminal.dismisses("Working...", "Escape");
     await turn.closed;
-    await stage.says("idle", "Esc while thinking", hiddenAtMs);
+    await stage.says("canceled", "Esc while thinking", hiddenAtMs);
   });
 
   await tell("Esc while a tool runs ends its work", async () => {
@@ -87,14 +87,14 @@ test("Pi is told by its status file", async (t) => {
     await stage.runs("sleep 20");
     await stage.says("working", "long tool", performance.now());
     const hiddenAtMs = await terminal.dismisses("Working...", "Escape");
-    await stage.says("idle", "Esc in a tool", hiddenAtMs);
+    await stage.says("canceled", "Esc in a tool", hiddenAtMs);
   });
 
-  await tell("a refused key ends its work", async () => {
+  await tell("a refused key is a person's business", async () => {
     await prompt(terminal, "Try the other key");
     const refusal = { type: "authentication_error", message: "invalid key" };
     (await model.turn()).refuse(401, JSON.stringify({ error: refusal }));
-    await stage.says("idle", "refused key", await terminal.shows("401 invalid key"));
+    await stage.says("auth-required", "refused key", await terminal.shows("401 invalid key"));
   });
 
   await tell("after /new it is one agent, idle, without a goal", async () => {

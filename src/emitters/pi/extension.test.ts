@@ -216,6 +216,56 @@ test("[AS-83] a tool that asks a person waits for them until it returns, or the 
   assert(!("task" in host.read()));
 });
 
+test("[AS-24] a turn that ended badly says so for a while, and a refused key until the next", async () => {
+  await using scratch = await temporaryDirectory();
+  await using host = await openSession(scratch.path, "endings");
+  const end = async (stopReason: string, errorMessage?: string): Promise<readonly unknown[]> => {
+    await host.prompt("Do it");
+    const messages = [
+      { role: "user", content: "Do it" },
+      { role: "assistant", stopReason, errorMessage },
+      { role: "toolResult" },
+    ];
+    await host.tell("agent_end", { messages });
+    return stateOf(host);
+  };
+  assert.deepEqual(await end("stop"), [undefined, undefined]);
+  assert.deepEqual(await end("aborted", "Request was aborted."), ["canceled", "Do it"]);
+  assert.deepEqual(await end("error"), ["failed", "Do it"]);
+  const long = `overloaded\n ${"x".repeat(200)}`;
+  const [state, summary] = await end("error", long);
+  assert.equal(state, "failed");
+  assert.match(String(summary), /^overloaded x+…$/);
+  host.clock.leap(20_000);
+  await until(() => !("task" in host.read()));
+  for (const refusal of [
+    "401 invalid key",
+    '403 {"type":"error"}',
+    "Error: authentication_error",
+    "Invalid API key",
+  ]) {
+    assert.deepEqual(await end("error", refusal), ["auth-required", refusal]);
+  }
+  host.clock.leap(20_000);
+  await until(() => host.read().runtime.updated_at === "2023-11-14T22:14:00Z");
+  assert.equal(host.read().task?.state, "auth-required");
+  await host.tell("agent_start");
+  assert.deepEqual(stateOf(host), ["working", "Do it"]);
+});
+
+test("[AS-24] an ending that a heartbeat follows at once is still seen", async () => {
+  await using scratch = await temporaryDirectory();
+  await using host = await openSession(scratch.path, "seen");
+  host.clock.leap(19_999);
+  await host.prompt("Do it");
+  await host.tell("agent_end", { messages: [{ role: "assistant", stopReason: "error" }] });
+  host.clock.leap(1);
+  await until(() => host.read().runtime.updated_at === "2023-11-14T22:13:40Z");
+  assert.equal(host.read().task?.state, "failed");
+  host.clock.leap(20_000);
+  await until(() => !("task" in host.read()));
+});
+
 test("a turn that the host begins by itself is work", async () => {
   await using scratch = await temporaryDirectory();
   await using host = await openSession(scratch.path, "again");

@@ -16,6 +16,7 @@ import {
 } from "../surroundings.ts";
 import {
   bridgeOf,
+  endingOf,
   goalEntry,
   goalIn,
   questionOf,
@@ -54,9 +55,10 @@ export function openExtension(pi: unknown, surroundings: Surroundings): void {
     on("tool_execution_end", (event) => {
       emitter.tell({ type: "tool.ended", call: textIn(event, "toolCallId") ?? "" });
     });
-    on("agent_end", () => {
+    on("agent_end", (event) => {
       emitter.lookAround();
-      emitter.tell({ type: "ended" });
+      const ending = attempt(() => endingOf(event));
+      emitter.tell({ type: "ended", ...(ending && { ending }) });
     });
     on("session_shutdown", () => emitter.end());
   });
@@ -128,6 +130,9 @@ class Emitter {
       agentId: this.#agentId,
       clock,
       guard: this.#surroundings.guard,
+      onBeat: () => {
+        this.#state = apply(this.#state, { type: "beat" }, clock.nowMs());
+      },
       recordAt: (nowMs) => recordOf(about, nowOf(this.#state, sessionFile), nowMs),
     });
     this.#open = { snapshot, sessionFile, directory };

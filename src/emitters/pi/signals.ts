@@ -14,7 +14,7 @@ import { call, fieldsOf, listOf, memberOf, textIn } from "../fields.ts";
 import { limits as roomLimits } from "../limits.ts";
 import type { Goal } from "../record.ts";
 import { attempt } from "../snapshot.ts";
-import type { Bridge } from "./state.ts";
+import type { Bridge, Ending } from "./state.ts";
 
 /** The kind of session entry that remembers what a session is for. */
 export const goalEntry = "agent-status.goal";
@@ -58,6 +58,25 @@ export function questionOf(event: unknown): string | undefined {
   const [first] = listOf(memberOf(args, "questions"));
   const asked = textIn(args, "question", "prompt") ?? textIn(first, "question", "prompt");
   return summarizePrompt(asked) || "Waiting for user input";
+}
+
+/** Providers say it in their own words, the status first, and Pi hands that on. */
+const refusedKey = /\b(?:401|403|authentication_error|invalid (?:x-)?api[ -]key)\b/i;
+
+/** How the turn ended, by the last that the model said; undefined if well. */
+export function endingOf(event: unknown): Ending | undefined {
+  const last = listOf(memberOf(event, "messages")).findLast(
+    (message) => textIn(message, "role") === "assistant",
+  );
+  const text = summarizePrompt(memberOf(last, "errorMessage"));
+  switch (textIn(last, "stopReason")) {
+    case "aborted":
+      return { state: "canceled", text: "" };
+    case "error":
+      return { state: refusedKey.test(text) ? "auth-required" : "failed", text };
+    default:
+      return undefined;
+  }
 }
 
 /** What another extension says of the session. Of what no reader would take nothing stays (AS-28). */

@@ -16,6 +16,8 @@ export type State = {
   readonly summary: string;
   /** From a prompt, or from the host going on by itself, until the turn ends. */
   readonly isWorking: boolean;
+  /** How the last turn ended, if not well. Shown for a while; until the next turn if somebody has to log in. */
+  readonly ending?: Ending;
   /** Tool calls that wait for an answer of a person, and what they ask. */
   readonly asking: ReadonlyMap<string, string>;
   readonly bridge?: Bridge;
@@ -23,6 +25,12 @@ export type State = {
   readonly lastActivityMs?: number;
   /** Since when it is in the state that it is in, or since the prompt. */
   readonly sinceMs: number;
+};
+
+export type Ending = {
+  readonly state: "failed" | "canceled" | "auth-required";
+  /** What the host says; empty where it says nothing that its person does not know. */
+  readonly text: string;
 };
 
 export type Bridge = { readonly task?: Task; readonly meta?: JsonObject };
@@ -37,7 +45,8 @@ export type Told =
   | { readonly type: "working" }
   | { readonly type: "tool.started"; readonly call: string; readonly question?: string }
   | { readonly type: "tool.ended"; readonly call: string }
-  | { readonly type: "ended" }
+  | { readonly type: "ended"; readonly ending?: Ending }
+  | { readonly type: "beat" }
   | { readonly type: "bridged"; readonly bridge?: Bridge };
 
 export function emptyState(nowMs: number): State {
@@ -50,13 +59,14 @@ export function apply(state: State, told: Told, nowMs: number): State {
   return isSame ? after : { ...after, sinceMs: nowMs };
 }
 
-/** The bridge's word first, then what a tool asks, then the prompt. */
+/** The bridge's word first, then what a tool asks, then the prompt, then how it ended. */
 export function taskOf(state: State): Task | undefined {
-  const { bridge, asking, isWorking, summary } = state;
+  const { bridge, asking, isWorking, summary, ending } = state;
   if (bridge?.task) return bridge.task;
   const [question] = asking.values();
   if (question !== undefined) return task("input-required", question);
-  return isWorking ? task("working", summary) : undefined;
+  if (isWorking) return task("working", summary);
+  return ending && task(ending.state, ending.text || summary);
 }
 
 /** What the file says. */
@@ -77,10 +87,9 @@ function change(state: State, told: Told, nowMs: number): State {
       const prompt = state.prompts + 1;
       const goal = state.goal ?? { summary: told.text, atMs: nowMs, prompt };
       return {
-        ...moving,
+        ...begin(moving),
         prompts: prompt,
         summary: told.text,
-        isWorking: true,
         asking: new Map(),
         // A blank prompt says nothing about what the session is for (TV-43).
         ...(goal.summary === "" ? {} : { goal }),
@@ -93,7 +102,7 @@ function change(state: State, told: Told, nowMs: number): State {
       return { ...state, ...goal, ...(isCurrent ? { summary: told.text } : {}) };
     }
     case "working":
-      return { ...moving, isWorking: true };
+      return begin(moving);
     case "tool.started": {
       const { call, question } = told;
       if (question === undefined || state.asking.size >= limits.blocksMax) return moving;
@@ -105,12 +114,29 @@ function change(state: State, told: Told, nowMs: number): State {
         asking: new Map([...state.asking].filter(([other]) => other !== told.call)),
       };
     case "ended":
-      return { ...moving, isWorking: false, asking: new Map() };
+      return {
+        ...moving,
+        isWorking: false,
+        asking: new Map(),
+        ...(told.ending && { ending: told.ending }),
+      };
+    case "beat": {
+      const isPassing = state.ending && state.ending.state !== "auth-required";
+      return isPassing && nowMs - state.sinceMs >= limits.endingMs ? withoutEnding(state) : state;
+    }
     case "bridged": {
       const { bridge: _, ...rest } = state;
       return told.bridge ? { ...rest, bridge: told.bridge } : rest;
     }
   }
+}
+
+function begin(state: State): State {
+  return { ...withoutEnding(state), isWorking: true };
+}
+
+function withoutEnding({ ending: _, ...rest }: State): State {
+  return rest;
 }
 
 function task(state: TaskState, summary: string): Task {
