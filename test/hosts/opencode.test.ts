@@ -164,6 +164,19 @@ test("OpenCode is told by its status file", async (t) => {
   stage.reports(t);
 });
 
+test("OpenCode takes the package by its own means", async (t) => {
+  const host = await needHost(t, "opencode");
+  if (!host) return;
+  await using stage = await openStage(host);
+  const settings = JSON.parse(stage.read(".config/opencode/opencode.json") ?? "");
+  const plugin = [await stage.unpack()];
+  stage.write(".config/opencode/opencode.json", JSON.stringify({ ...settings, plugin }));
+  const terminal = stage.start({ ...env, OPENCODE_MODELS_PATH: join(stage.home, "models.json") });
+  await stage.says("idle", "start", await terminal.shows("Ask anything", startMs));
+  await prompt(terminal, "Paint the shed");
+  await stage.says("working", "prompt", (await stage.model.turn()).askedAtMs);
+});
+
 function shell(command: string) {
   return { call: "bash", input: { command, description: "Something of ours" } };
 }

@@ -124,6 +124,18 @@ test("Pi is told by its status file", async (t) => {
   stage.reports(t);
 });
 
+test("Pi takes the package by its own means", async (t) => {
+  const host = await needHost(t, "pi");
+  if (!host) return;
+  await using stage = await openStage(host);
+  const installing = stage.start(env, "install", await stage.unpack());
+  await installing.ends();
+  const terminal = stage.start(env);
+  await stage.says("idle", "start", await terminal.shows("(auto)"));
+  await prompt(terminal, "Paint the shed");
+  await stage.says("working", "prompt", (await stage.model.turn()).askedAtMs);
+});
+
 async function openStage(host: Installed): Promise<Stage> {
   const stage = await Stage.open(host);
   const provider = {

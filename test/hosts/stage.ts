@@ -23,7 +23,9 @@ import { ModelServer } from "./model-server.ts";
 import { Terminal } from "./terminal.ts";
 import type { HostName } from "./versions.ts";
 
-const tipstaff = fileURLToPath(new URL("../../bin/tipstaff", import.meta.url));
+/** The package, as it is built. */
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const tipstaff = join(root, "bin/tipstaff");
 const run = promisify(execFile);
 
 /** How long after the host itself has shown a step its file may still say something else. */
@@ -88,6 +90,17 @@ export class Stage implements AsyncDisposable {
 
   async install(host: HostName): Promise<void> {
     await run(tipstaff, ["install", host, "--yes"], { env: this.env });
+  }
+
+  /** A folder with nothing in it but the package, as one that was installed. */
+  async unpack(): Promise<string> {
+    const packed = ["pack", "--ignore-scripts", "--silent", "--pack-destination", this.home];
+    const { stdout } = await run("npm", packed, { cwd: root });
+    const directory = join(this.home, "node_modules", "tipstaff");
+    mkdirSync(directory, { recursive: true });
+    const archive = join(this.home, stdout.trim());
+    execFileSync("tar", ["-xf", archive, "-C", directory, "--strip-components=1"]);
+    return directory;
   }
 
   async uninstall(host: HostName): Promise<void> {
