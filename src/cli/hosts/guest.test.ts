@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { temporaryDirectory } from "../../testing/temporary.ts";
 import { applyChanges, asItWas } from "../file-changes.ts";
+import { isOlder } from "./guest.ts";
 import type { FileChange, Host } from "./host.ts";
 import { opencode } from "./opencode.ts";
 import { pi } from "./pi.ts";
@@ -114,3 +122,25 @@ function put({ path, after = "" }: Pick<FileChange, "path" | "after">): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, after);
 }
+
+test("a module that was built before its sources changed is not installed; a package has no sources", async () => {
+  await using scratch = await temporaryDirectory();
+  const built = join(scratch.path, "pi.js");
+  const folder = join(scratch.path, "src/emitters");
+  writeFileSync(built, "");
+  assert(!isOlder(built, [folder]));
+  mkdirSync(join(folder, "pi"), { recursive: true });
+  const source = join(folder, "pi", "state.ts");
+  writeFileSync(source, "");
+  for (const [builtAtS, isIt] of [
+    [1_000, true],
+    [2_000, false],
+  ] as const) {
+    utimesSync(built, builtAtS, builtAtS);
+    utimesSync(source, 1_500, 1_500);
+    assert.equal(isOlder(built, [folder]), isIt);
+  }
+  utimesSync(built, 1_000, 1_000);
+  renameSync(source, join(folder, "pi", "state.test.ts"));
+  assert(!isOlder(built, [folder]));
+});

@@ -2,7 +2,8 @@
  * A host that loads whatever module lies in a folder of its own: installing is one file more, and removing it
  * one less. No settings are touched.
  */
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { no } from "../failure.ts";
 import { printPath } from "../paths.ts";
 import { bytesOf } from "../times.ts";
@@ -31,11 +32,24 @@ export function planNoModule(path: string): readonly FileChange[] {
   return [{ path, before, after: undefined, says: "without the module", details: [] }];
 }
 
+/** What modules are made of, in a checkout. */
+const rooms = ["emitters", "doors/status-files", "wire/status-file"];
+
 function builtModule(name: string): string {
   const path = inPackage("dist", "emitters", `${name}.js`);
+  const sources = rooms.map((room) => inPackage("src", room));
   try {
-    return readFileSync(path, "utf8");
+    if (!isOlder(path, sources)) return readFileSync(path, "utf8");
   } catch {
     throw no(`cannot read ${printPath(path)}`, "if this is a checkout: npm run build");
   }
+  throw no(`${printPath(path)} is older than its sources`, "build it first: npm run build");
+}
+
+/** Whether any source below the folders changed after the file was built. Folders that are not there do not count. */
+export function isOlder(built: string, folders: readonly string[]): boolean {
+  const builtAtMs = statSync(built).mtimeMs;
+  return folders
+    .flatMap((cwd) => globSync("**/*.ts", { cwd }).map((name) => join(cwd, name)))
+    .some((path) => !path.endsWith(".test.ts") && statSync(path).mtimeMs > builtAtMs);
 }
