@@ -67,7 +67,7 @@ export const rules: readonly Rule[] = [
   matched(
     "AS-3",
     "A relative directory stays relative in what is printed; emitters make it absolute.",
-    [filesDirectory, opencodePlugin, agentStatusCommands],
+    [filesDirectory, opencodePlugin, piExtension, agentStatusCommands],
   ),
   matched(
     "AS-4",
@@ -157,6 +157,7 @@ export const rules: readonly Rule[] = [
   matched("AS-24", "completed and failed do not outlive the turn.", [
     opencodePlugin,
     opencodeState,
+    piExtension,
   ]),
   matched("AS-25", "The tmux keys come together or not at all.", [
     filesWriter,

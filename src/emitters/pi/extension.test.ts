@@ -1,33 +1,25 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ManualClock } from "../../testing/manual-clock.ts";
 import { temporaryDirectory } from "../../testing/temporary.ts";
-import { readRecord, type StatusRecord, validateStrict } from "../../wire/status-file/index.ts";
+import { hostContract, odd, Place, turn, until } from "../contract.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { openExtension } from "./extension.ts";
-
-/** 2023-11-14T22:13:20Z */
-const start = 1_700_000_000_000;
 
 type Handler = (event: unknown, context: unknown) => unknown;
 
 /** Enough of Pi to be told what it tells. */
-class Host implements AsyncDisposable {
-  readonly clock = new ManualClock(start);
+class Host extends Place implements AsyncDisposable {
   readonly handlers = new Map<string, Handler[]>();
   readonly listeners = new Map<string, Set<(payload: unknown) => void>>();
   readonly entries: { type: string; customType: string; data: unknown }[] = [];
-  readonly directory: string;
   readonly pi: object;
   /** What the extension has asked the host for. */
   readonly touched = new Set<string | symbol>();
-  readonly #surroundings: Surroundings;
-  readonly #leaving = new Set<() => void>();
 
   constructor(directory: string, env: Surroundings["env"] = {}) {
-    this.directory = directory;
+    super(directory, env);
     const pi = {
       on: (name: string, handler: Handler) => {
         this.handlers.set(name, [...(this.handlers.get(name) ?? []), handler]);
@@ -49,21 +41,11 @@ class Host implements AsyncDisposable {
         return Reflect.get(target, key);
       },
     });
-    this.#surroundings = {
-      env: { AGENT_STATUS_DIR: directory, ...env },
-      pid: process.pid,
-      clock: this.clock,
-      workingDirectory: () => "/project/elsewhere",
-      onExit: (listener) => {
-        this.#leaving.add(listener);
-        return () => this.#leaving.delete(listener);
-      },
-    };
     this.load();
   }
 
   load(): void {
-    openExtension(this.pi, this.#surroundings);
+    openExtension(this.pi, this.surroundings);
   }
 
   /** `name` is also where the session is kept. */
@@ -92,25 +74,6 @@ class Host implements AsyncDisposable {
     for (const listener of this.listeners.get("agent-status:profile") ?? []) listener(payload);
   }
 
-  files(): readonly string[] {
-    return readdirSync(this.directory);
-  }
-
-  read(): StatusRecord {
-    const [name = "", ...others] = this.files().filter((file) => file.endsWith(".json"));
-    assert.deepEqual(others, [], "one file");
-    const bytes = readFileSync(join(this.directory, name));
-    const { record, problem } = readRecord(bytes);
-    assert(record, String(problem?.errors));
-    assert.deepEqual(validateStrict(JSON.parse(String(bytes)), { fileName: name }), []);
-    return record;
-  }
-
-  /** The process ends by itself. */
-  exit(): void {
-    for (const listener of this.#leaving) listener();
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     await this.tell("session_shutdown", { reason: "quit" });
   }
@@ -125,6 +88,9 @@ async function openSession(
   await host.tell("session_start", { reason: "startup" }, host.context(name));
   return host;
 }
+
+// AS-3, AS-22, AS-23, AS-26, AS-27
+hostContract("Pi", async (directory) => await openSession(directory, "contract"));
 
 test("[AS-90] nothing is there before a session is", async () => {
   await using scratch = await temporaryDirectory();
@@ -527,27 +493,6 @@ test("[AS-86] words are cut to 120 characters, never in the middle of one", asyn
   assert.equal(host.read().goal?.summary, `${"😀".repeat(119)}…`);
 });
 
-test("[AS-22] a heartbeat every 20 s changes when the file was written, and nothing else", async () => {
-  await using scratch = await temporaryDirectory();
-  await using host = await openSession(scratch.path, "beat");
-  await host.prompt("Do it");
-  const before = host.read();
-  host.clock.leap(20_000);
-  await until(() => host.read().runtime.updated_at === "2023-11-14T22:13:40Z");
-  const { runtime, ...rest } = host.read();
-  assert.deepEqual({ ...rest, runtime: before.runtime }, before);
-  assert.equal(runtime.last_activity_at, before.runtime.last_activity_at);
-});
-
-test("[AS-26] the file is gone when the process ends without a word, as with its terminal", async () => {
-  await using scratch = await temporaryDirectory();
-  await using host = await openSession(scratch.path, "exit");
-  host.clock.leap(20_000);
-  await turn();
-  host.exit();
-  assert.deepEqual(host.files(), []);
-});
-
 test("[AS-94] another emitter that tells of the same session is let alone, whoever came first", async () => {
   await using scratch = await temporaryDirectory();
   const path = join(scratch.path, "pi-other.json");
@@ -565,26 +510,9 @@ test("[AS-94] another emitter that tells of the same session is let alone, whoev
 
 test("[AS-27] whatever a host hands over, nothing is thrown and the file is a record", async () => {
   await using scratch = await temporaryDirectory();
-  const trap = new Proxy(
-    {},
-    {
-      get: () => {
-        throw new Error("do not touch");
-      },
-      ownKeys: () => {
-        throw new Error("do not touch");
-      },
-    },
-  );
-  const odd = [undefined, null, 7, "text", [], trap, () => {}];
-  const surroundings: Surroundings = {
-    env: { AGENT_STATUS_DIR: scratch.path },
-    pid: process.pid,
-    clock: new ManualClock(start),
-    workingDirectory: () => undefined,
-    onExit: () => () => {},
-  };
-  for (const pi of odd) openExtension(pi, surroundings);
+  const { surroundings } = new Place(scratch.path);
+  const lost = { ...surroundings, workingDirectory: () => undefined };
+  for (const pi of odd) openExtension(pi, lost);
   await using host = new Host(scratch.path);
   for (const context of odd) {
     for (const name of host.handlers.keys()) {
@@ -597,32 +525,7 @@ test("[AS-27] whatever a host hands over, nothing is thrown and the file is a re
   }
 });
 
-test("[AS-27] a directory that cannot be written to does not reach the host", async () => {
-  await using scratch = await temporaryDirectory();
-  const blocked = join(scratch.path, "blocked");
-  writeFileSync(blocked, "a file where the directory should be");
-  await using host = await openSession(blocked, "blocked");
-  await host.prompt("Do it");
-  host.clock.leap(20_000);
-  await turn();
-  host.exit();
-});
-
 function stateOf(host: Host): readonly unknown[] {
   const { task } = host.read();
   return [task?.state, task?.summary];
-}
-
-async function turn(): Promise<void> {
-  await new Promise(setImmediate);
-}
-
-/** What is written in the background is there within a second, or never. */
-async function until(isSo: () => boolean): Promise<void> {
-  for (let left = 200; left > 0 && !isSo(); left--) {
-    await new Promise((resolve) => {
-      setTimeout(resolve, 5);
-    });
-  }
-  assert(isSo());
 }
