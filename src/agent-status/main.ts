@@ -52,7 +52,8 @@ async function run({ name }: Command, given: Given): Promise<number> {
 /** [AS-77] Never a stack: what the system has against it is a line. */
 async function begin(): Promise<void> {
   try {
-    process.exitCode = await main(process.argv.slice(2));
+    // What could not be printed has set one meanwhile.
+    process.exitCode = (await main(process.argv.slice(2))) || process.exitCode;
   } catch (error) {
     const lines = error instanceof Failure ? error.lines : [`agent-status: ${reasonOf(error)}`];
     say(`${lines.map(escapeForTerminal).join("\n")}\n`);

@@ -34,7 +34,8 @@ async function main(words: readonly string[]): Promise<number> {
 
 async function begin(): Promise<void> {
   try {
-    process.exitCode = await main(process.argv.slice(2));
+    // What could not be printed has set one meanwhile.
+    process.exitCode = (await main(process.argv.slice(2))) || process.exitCode;
   } catch (fault) {
     const { message, stack } = fault instanceof Error ? fault : new Error(String(fault));
     const where = process.env["TIPSTAFF_TRACE"] ? stack : "TIPSTAFF_TRACE=1 shows where";

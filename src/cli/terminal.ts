@@ -1,8 +1,9 @@
 /**
  * Where output goes. Written at once and without Node's streams, whose loading takes longer than most
- * commands have to say; a reader that went away (`tipstaff agents | head -1`) is no error.
+ * commands have to say; a reader that went away (`tipstaff agents | head -1`) is no error. A full disk is: it
+ * is told at once, and the process ends with 1 unless its command has something worse to say.
  */
-import { writeSync } from "node:fs";
+import { fstatSync, writeSync } from "node:fs";
 
 let isReaderGone = false;
 /** Somebody made the pipe non-blocking, and it was full: from then on, the stream waits for us. */
@@ -19,6 +20,7 @@ export function print(text: string | Uint8Array): boolean {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code !== "EAGAIN") {
       isReaderGone = true;
+      if (!isOfReader(code)) lose(error);
       return false;
     }
     isStreaming = true;
@@ -28,6 +30,19 @@ export function print(text: string | Uint8Array): boolean {
     process.stdout.write(bytes);
   }
   return true;
+}
+
+/** Whoever read it closed the pipe, or the window in which the terminal was. */
+function isOfReader(code: unknown): boolean {
+  if (code === "EPIPE" || code === "ECONNRESET") return true;
+  return code === "EIO" && fstatSync(1).isCharacterDevice();
+}
+
+/** By the process's own exit code: a command that is bundled apart has another copy of this file. */
+function lose(error: unknown): void {
+  const [, why] = /^E[A-Z]+: (.+), write$/.exec(error instanceof Error ? error.message : "") ?? [];
+  say(`cannot write the output: ${why ?? String(error)}\n`);
+  process.exitCode = 1;
 }
 
 /** For people, beside the output: notes, questions, errors. */

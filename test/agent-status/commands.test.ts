@@ -1,10 +1,13 @@
 /** The commands beyond the vectors: what they print, where, and how they end. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
+  closeSync,
+  existsSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -597,6 +600,24 @@ describe("in any case", { concurrency: 2 }, () => {
       const [code] = await ended;
       assert.deepEqual({ code, stderr }, { code: 0, stderr: "" }, words.join(" "));
     }
+  });
+
+  test("[AS-77] output that finds no room is one line, and no success", {
+    skip: !existsSync("/dev/full"),
+  }, () => {
+    using place = statusDirectory();
+    place.put("a.json", record());
+    const full = openSync("/dev/full", "w");
+    for (const words of [["list"], ["list", "--json"], ["watch"], ["get", "a"]]) {
+      const { status, stderr } = spawnSync(executable, [...words, "--status-dir", place.path], {
+        env: cleanEnv({ AGENT_STATUS_NOW: now }),
+        stdio: ["ignore", full, "pipe"],
+        encoding: "utf8",
+      });
+      const line = "cannot write the output: no space left on device\n";
+      assert.deepEqual([status, stderr], [1, line], words.join(" "));
+    }
+    closeSync(full);
   });
 
   test("[AS-73] --version and --help end well, on standard output", async () => {

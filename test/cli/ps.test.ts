@@ -2,7 +2,16 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { call } from "../../src/cli/daemon.ts";
@@ -206,6 +215,27 @@ describe("ps", { concurrency: 2 }, () => {
     assert.match(stderr, /^3 status files cannot be read; agent-status list says why\n$/);
     const { warnings } = JSON.parse((await place.run("ps", "--json")).stdout);
     assert.equal(warnings.length, 3);
+  });
+
+  test("a list that finds no room is one line, and no success", {
+    skip: !existsSync("/dev/full"),
+  }, () => {
+    using place = new Place();
+    place.write("a", { state: "working" });
+    const full = openSync("/dev/full", "w");
+    for (const words of [["ps"], ["ps", "--json"], ["watch", "--json"], ["ps", "--help"]]) {
+      const { status, stderr } = spawnSync(
+        executable,
+        [...words, "--status-dir", place.directory],
+        {
+          stdio: ["ignore", full, "pipe"],
+          encoding: "utf8",
+        },
+      );
+      const line = "cannot write the output: no space left on device\n";
+      assert.deepEqual([status, stderr], [1, line], words.join(" "));
+    }
+    closeSync(full);
   });
 
   test("a terminal of any width gets no line that is wider, and colours that mean something", async (t) => {
