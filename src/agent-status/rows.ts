@@ -1,5 +1,6 @@
 /** A table of what is there: what stands in each cell, and the title above it. [AS-56] to [AS-60] */
 import { hostname } from "node:os";
+import { printable } from "../cli/index.ts";
 import { escapeForTerminal, printAge } from "../wire/status-file/index.ts";
 import { type Cell, cellOf, empty, type Line } from "./cells.ts";
 import { limits } from "./limits.ts";
@@ -62,9 +63,9 @@ function wordAfter(icon: string, word: string): Cell {
   return cell;
 }
 
-/** What comes from files is shown, never obeyed. [AS-64] */
+/** What comes from files is shown, never obeyed [AS-64]; and where nobody sees it, it is spelled out. */
 function safe(text: string): string {
-  return escapeForTerminal(text.length > limits.cellLengthMax ? cut(text) : text);
+  return printable(escapeForTerminal(text.length > limits.cellLengthMax ? cut(text) : text));
 }
 
 function cut(text: string): string {
