@@ -290,7 +290,7 @@ function placesOf(text: string, isInsecure: boolean): Places {
 
 function banner(
   daemon: Daemon,
-  { dataDirectory, isInsecure, http }: Wishes,
+  { dataDirectory, isInsecure, http, status }: Wishes,
   { isNarrowed }: { readonly isNarrowed: boolean },
 ): string {
   const data = dataDirectory === undefined ? "in memory" : `data ${printPath(dataDirectory)}`;
@@ -313,7 +313,7 @@ function banner(
       .map(
         (place) => `  gRPC        ${forPeople(place).padEnd(22)}  AgentKeeper SDKs connect here`,
       ),
-    ...(daemon.status ? [`  status      ${statusLine(daemon.status)}`] : []),
+    ...(daemon.status ? [`  status      ${statusLine(daemon.status, status)}`] : []),
     "",
     `  ${reach} · ctrl-c stops`,
     "",
@@ -321,8 +321,12 @@ function banner(
   ].join("\n");
 }
 
-function statusLine({ directory, files }: NonNullable<Daemon["status"]>): string {
-  return `${printPath(directory).padEnd(22)}  watching ${countOf(files.length, "agent")}`;
+function statusLine(
+  { directory, files }: NonNullable<Daemon["status"]>,
+  wished: Wishes["status"],
+): string {
+  const watching = `${printPath(directory).padEnd(22)}  watching ${countOf(files.length, "agent")}`;
+  return wished?.isMirroring ? `${watching}, mirroring those that register` : watching;
 }
 
 /** Both loopback addresses are `localhost`. */
