@@ -21,12 +21,29 @@ test("a day is what was done in it, from the last thing before it on", () => {
 });
 
 test("who does the same on is one stretch, and who was gone all day did nothing", () => {
-  const same = [seen(2_000, "idle", ""), seen(5_000, "idle", "")];
+  const same = [seen(2_000, "idle", "npm test"), seen(5_000, "idle", "")];
   assert.deepEqual(stretchesOf(same, day), [
-    { state: "idle", note: "", fromMs: 2_000, toMs: 11_000 },
+    { state: "idle", note: "npm test", fromMs: 2_000, toMs: 11_000 },
   ]);
   const gone = [at(500, { type: "observed.left", observed: observed("idle", "") })];
   assert.deepEqual(stretchesOf(gone, day), []);
+});
+
+test("what was seen late began when the source says, as the list of agents has it", () => {
+  const entries = [
+    seen(5_000, "working", "a", 2_000),
+    seen(7_000, "idle", "", 3_000),
+    seen(9_000, "lost", "", 8_000),
+  ];
+  assert.deepEqual(
+    stretchesOf(entries, day).map(({ state, fromMs }) => [state, fromMs]),
+    [
+      ["working", 2_000],
+      // By its last activity, while it was seen to go on.
+      ["idle", 7_000],
+      ["lost", 8_000],
+    ],
+  );
 });
 
 test("registered agents have days too", () => {
@@ -39,12 +56,12 @@ test("registered agents have days too", () => {
   );
 });
 
-function observed(state: Observed["state"], note: string): Observed {
-  return { id: "o", name: "o", state, note, goal: "", workspace: "", source: "file", sinceMs: 0 };
+function observed(state: Observed["state"], note: string, sinceMs = 0): Observed {
+  return { id: "o", name: "o", state, note, goal: "", workspace: "", source: "file", sinceMs };
 }
 
-function seen(atMs: number, state: Observed["state"], note: string): Entry {
-  return at(atMs, { type: "observed.changed", observed: observed(state, note) });
+function seen(atMs: number, state: Observed["state"], note: string, sinceMs = atMs): Entry {
+  return at(atMs, { type: "observed.changed", observed: observed(state, note, sinceMs) });
 }
 
 function at(atMs: number, body: EntryBody): Entry {

@@ -6,10 +6,11 @@ import { call } from "./daemon.ts";
 import { exits } from "./exits.ts";
 import { mistake, no } from "./failure.ts";
 import { limits } from "./limits.ts";
+import { printPath } from "./paths.ts";
 import type { Values } from "./table.ts";
 import { paint, print, screen, type Tone } from "./terminal.ts";
 import { jsonOf, printable } from "./text.ts";
-import { atTime, forHowLong } from "./times.ts";
+import { atTime, countOf, forHowLong } from "./times.ts";
 import { textIn } from "./values.ts";
 
 /** A stretch of time in which an agent did one thing. */
@@ -25,7 +26,7 @@ type Day = { readonly startMs: number; readonly endMs: number };
 export async function history(values: Values, [word = ""]: readonly string[]): Promise<number> {
   const day = dayOf(textIn(values, "day"));
   const { nowMs } = await call(values, "getOverview", {});
-  const id = await subjectOf(values, word);
+  const id = await subjectOf(values, word, day);
   const entries = await entriesOf(values, id, day);
   const stretches = stretchesOf(entries, { ...day, endMs: Math.min(day.endMs, nowMs) });
   if (values["json"] === true) {
@@ -69,17 +70,79 @@ function dayOf(text: string | undefined): Day {
   };
 }
 
-/** The id that a word stands for: an id, or the name of who is here, or of who was. */
-async function subjectOf(values: Values, word: string): Promise<string> {
-  const { rows } = await call(values, "listEntries", { about: word, limit: 1 });
-  if (rows.length > 0) return word;
-  const agent = await findAgentIfAny(values, word);
-  if (agent) return agent.id;
-  const told = await call(values, "listEntries", { type: ["observed."], query: word, limit: 100 });
-  for (const entry of told.rows) {
-    if ("observed" in entry && entry.observed.name === word) return entry.observed.id;
+const tellsOfAgents = ["observed.", "agent."];
+
+/** The id that a word stands for: an id, its beginning, or the name of the one agent that had it on that day. */
+async function subjectOf(values: Values, word: string, day: Day): Promise<string> {
+  const own = { about: word, type: tellsOfAgents, limit: 1 };
+  if ((await call(values, "listEntries", own)).rows.length > 0) return word;
+  const named = [...(await registeredAs(values, word)), ...(await observedAs(values, word, day))];
+  const [one, ...others] = named.filter(
+    ({ fromMs, toMs }) => fromMs < day.endMs && toMs >= day.startMs,
+  );
+  if (!one) {
+    const agent = named[0] ?? (await findAgentIfAny(values, word));
+    if (agent) return agent.id;
+    throw no(`nothing is known of an agent ${printable(word)}`);
   }
-  throw no(`nothing is known of an agent ${printable(word)}`);
+  if (others.length === 0) return one.id;
+  const shown = [one, ...others].slice(0, limits.namesakesShownMax);
+  throw no(
+    `${printable(word)} was ${countOf(others.length + 1, "agent")} on that day; give the id of one`,
+    ...shown.map(({ id, where, fromMs }) =>
+      `${id}  ${atTime(fromMs, day.startMs)}  ${where}`.trim(),
+    ),
+    ...(others.length + 1 > shown.length ? ["…"] : []),
+  );
+}
+
+/** From when to when it was there, as far as that is known. */
+type Namesake = {
+  readonly id: string;
+  readonly where: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+};
+
+async function registeredAs(values: Values, name: string): Promise<readonly Namesake[]> {
+  const { rows } = await call(values, "listAgents", { query: name, limit: limits.pageMax });
+  return rows
+    .filter(({ card }) => card.name === name)
+    .map(({ id, registeredAtMs, diedAtMs }) => ({
+      id,
+      where: "registered",
+      fromMs: registeredAtMs,
+      toMs: diedAtMs ?? Number.POSITIVE_INFINITY,
+    }));
+}
+
+/** Whoever was last heard of comes first. The log is read back to the day, or until there is somebody. */
+async function observedAs(values: Values, name: string, day: Day): Promise<readonly Namesake[]> {
+  const found = new Map<string, Namesake>();
+  let before: number | undefined;
+  let oldestMs = Number.POSITIVE_INFINITY;
+  do {
+    const page = await call(values, "listEntries", {
+      type: ["observed."],
+      query: name,
+      limit: limits.pageMax,
+      ...(before === undefined ? {} : { before }),
+    });
+    for (const entry of page.rows) {
+      oldestMs = entry.atMs;
+      if (!("observed" in entry) || entry.observed.name !== name) continue;
+      const { id, workspace, sinceMs } = entry.observed;
+      const known = found.get(id);
+      const toMs = entry.type === "observed.left" ? entry.atMs : Number.POSITIVE_INFINITY;
+      const fromMs = Math.min(sinceMs, entry.atMs);
+      found.set(
+        id,
+        known ? { ...known, fromMs } : { id, where: printPath(workspace), fromMs, toMs },
+      );
+    }
+    before = page.next;
+  } while (before !== undefined && (oldestMs >= day.startMs || found.size === 0));
+  return [...found.values()];
 }
 
 /** Those of the day and the one before them, oldest first. */
@@ -89,7 +152,7 @@ async function entriesOf(values: Values, about: string, day: Day): Promise<reado
   do {
     const page = await call(values, "listEntries", {
       about,
-      type: ["observed.", "agent."],
+      type: tellsOfAgents,
       limit: limits.pageMax,
       ...(before === undefined ? {} : { before }),
     });
@@ -106,40 +169,66 @@ export function stretchesOf(
   entries: readonly Entry[],
   { startMs, endMs }: Day,
 ): readonly Stretch[] {
-  const stretches: Stretch[] = [];
-  for (const [index, entry] of entries.entries()) {
+  const begun: Said[] = [];
+  let heardAtMs = Number.NEGATIVE_INFINITY;
+  for (const entry of entries) {
     const said = stateIn(entry);
     if (!said) continue;
-    const fromMs = Math.max(entry.atMs, startMs);
-    const toMs = Math.min(entries[index + 1]?.atMs ?? endMs, endMs);
-    const last = stretches.at(-1);
-    if (last && last.state === said.state && last.note === said.note) {
-      stretches[stretches.length - 1] = { ...last, toMs };
-    } else if (toMs >= fromMs) {
-      stretches.push({ ...said, fromMs, toMs });
+    const last = begun.at(-1);
+    // What was broken off is shown for a while by whoever is idle, and then is not.
+    const isSame = last?.state === said.state && (last.note === said.note || last.state === "idle");
+    if (!isSame) {
+      begun.push({ ...said, fromMs: Math.max(beginOf(said, last), heardAtMs) });
     }
+    heardAtMs = entry.atMs;
   }
-  // To be gone is no stretch of a day, unless it is seen to begin.
-  return stretches.filter(({ state, fromMs }) => state !== "gone" || fromMs > startMs);
+  const stretches = begun.map(({ state, note, fromMs }, index) => ({
+    state,
+    note,
+    fromMs: Math.max(fromMs, startMs),
+    toMs: Math.min(begun[index + 1]?.fromMs ?? endMs, endMs),
+  }));
+  return stretches.filter(
+    ({ state, fromMs, toMs }) =>
+      // To be gone is no stretch of a day, unless it is seen to begin.
+      toMs >= fromMs && (state !== "gone" || fromMs > startMs),
+  );
 }
 
-function stateIn(entry: Entry): Pick<Stretch, "state" | "note"> | undefined {
+type Said = Pick<Stretch, "state" | "note" | "fromMs"> & {
+  /** As the source says. */
+  readonly sinceMs?: number;
+};
+
+/**
+ * A change was seen when it happened. Only of what went before, and of whoever was not heard any more, the
+ * source knows better: the list of agents says the same then.
+ */
+function beginOf({ state, fromMs, sinceMs = fromMs }: Said, last: Said | undefined): number {
+  const isSeenLate = !last || last.state === "gone" || state === "lost";
+  return isSeenLate ? Math.min(fromMs, sinceMs) : fromMs;
+}
+
+function stateIn(entry: Entry): Said | undefined {
+  const fromMs = entry.atMs;
   switch (entry.type) {
-    case "observed.changed":
-      return { state: entry.observed.state, note: entry.observed.note };
+    case "observed.changed": {
+      const { state, note, sinceMs } = entry.observed;
+      return { state, note, fromMs, sinceMs };
+    }
     case "observed.left":
     case "agent.died":
-      return { state: "gone", note: "" };
+      return { state: "gone", note: "", fromMs };
     case "agent.active": {
       const { state, note } = entry.activity;
       const isWorking = state !== "waiting" && state !== "idle";
-      return { state: isWorking ? "working" : state, note };
+      return { state: isWorking ? "working" : state, note, fromMs };
     }
     case "agent.registered":
     case "agent.recovered":
-      return { state: "unknown", note: "is here" };
+      return { state: "unknown", note: "is here", fromMs };
     case "agent.unreachable":
-      return { state: "lost", note: "" };
+      return { state: "lost", note: "", fromMs, sinceMs: entry.agent.lastHeartbeatAtMs };
     default:
       return undefined;
   }

@@ -706,13 +706,13 @@ export const commands: readonly CommandRow[] = [
     name: "history",
     summary: "show an agent's day as a timeline",
     examples: ["tipstaff history scraper-1", "tipstaff history codex --day 2026-01-31 --json"],
-    arguments: [{ name: "agent", help: "its id or its name" }],
+    arguments: [{ name: "agent", help: "its id, or its name if no other had it on that day" }],
     flags: [
       { name: "day", value: "date", help: "another day than today, such as 2026-01-31" },
       json,
       ...asking,
     ],
-    exits: [[1, "nothing is known of it"], unreachable],
+    exits: [[1, "nothing is known of it, or it is more than one"], unreachable],
     run: async (values, words) => (await import("./history.ts")).history(values, words),
   },
   {
