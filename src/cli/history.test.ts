@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Entry, EntryBody, Observed } from "../wire/api/index.ts";
-import { stretchesOf } from "./history.ts";
+import { stretchesOf, strip } from "./history.ts";
 
 const day = { startMs: 1_000, endMs: 11_000 };
 
@@ -54,6 +54,18 @@ test("registered agents have days too", () => {
     stretchesOf([says(2_000, "reading"), says(3_000, "idle")], day).map(({ state }) => state),
     ["working", "idle"],
   );
+});
+
+test("a strip shows in each cell what most needs a person, whatever else was in it", () => {
+  // In a pipe there are 92 cells; of these stretches two lie in each, the last alone.
+  const cellMs = 1_000;
+  const states = ["working", "failed", "waiting", "idle", "lost"] as const;
+  const stretches = states.map((state, index) => {
+    const fromMs = (index * cellMs) / 2;
+    return { state, note: "", fromMs, toMs: fromMs + cellMs / 2 };
+  });
+  const [cells] = strip(stretches, { startMs: 0, endMs: 92 * cellMs }).split("\n");
+  assert.equal(cells, "  x!?");
 });
 
 function observed(state: Observed["state"], note: string, sinceMs = 0): Observed {

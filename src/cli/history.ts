@@ -1,5 +1,5 @@
 /** `tipstaff history`: an agent's day as a strip and, state by state, as a table. */
-import type { Entry, SightingState } from "../wire/api/index.ts";
+import type { Entry } from "../wire/api/index.ts";
 import { findAgentIfAny } from "./agents.ts";
 import { printColumns } from "./columns.ts";
 import { call } from "./daemon.ts";
@@ -7,15 +7,16 @@ import { exits } from "./exits.ts";
 import { mistake, no } from "./failure.ts";
 import { limits } from "./limits.ts";
 import { printPath } from "./paths.ts";
+import { type StretchState, stripLooks, toneOf } from "./sighting-words.ts";
 import type { Values } from "./table.ts";
-import { paint, print, screen, type Tone } from "./terminal.ts";
+import { paint, print, screen } from "./terminal.ts";
 import { jsonOf, printable } from "./text.ts";
 import { atTime, countOf, forHowLong } from "./times.ts";
 import { textIn } from "./values.ts";
 
 /** A stretch of time in which an agent did one thing. */
 export type Stretch = {
-  readonly state: SightingState | "gone";
+  readonly state: StretchState;
   readonly note: string;
   readonly fromMs: number;
   readonly toMs: number;
@@ -40,7 +41,7 @@ export async function history(values: Values, [word = ""]: readonly string[]): P
       { title: "AT", cell: ({ fromMs }) => atTime(fromMs, day.startMs), weight: 4 },
       {
         title: "STATE",
-        cell: ({ state }) => ({ text: state, tone: toneOf[state] }),
+        cell: ({ state }) => ({ text: state, tone: state === "gone" ? "dim" : toneOf[state] }),
         weight: 5,
       },
       {
@@ -234,42 +235,15 @@ function stateIn(entry: Entry): Said | undefined {
   }
 }
 
-const toneOf: Readonly<Record<Stretch["state"], Tone | undefined>> = {
-  waiting: "warn",
-  working: "good",
-  silent: "warn",
-  failed: "bad",
-  lost: "bad",
-  idle: "dim",
-  stopped: "dim",
-  unknown: undefined,
-  gone: "dim",
-};
-
-const marks: Readonly<Record<Stretch["state"], string>> = {
-  waiting: "!",
-  working: "█",
-  silent: "▒",
-  failed: "x",
-  lost: "?",
-  idle: "─",
-  stopped: "─",
-  unknown: "▒",
-  gone: " ",
-};
-
-/** The day from left to right; a cell shows what most needs a person in it. */
-function strip(stretches: readonly Stretch[], { startMs, endMs }: Day): string {
+/** The day from left to right; a cell shows what most needs a person in it. Exported for its test. */
+export function strip(stretches: readonly Stretch[], { startMs, endMs }: Day): string {
   const cells = Math.min(Math.max((screen().columns ?? 96) - 4, 24), 96);
   const cellMs = (endMs - startMs) / cells;
-  const urgency = Object.keys(marks);
   const shown = Array.from({ length: cells }, (_, index) => {
     const fromMs = startMs + index * cellMs;
     const within = stretches.filter((one) => one.fromMs < fromMs + cellMs && one.toMs > fromMs);
-    const [most] = within
-      .map(({ state }) => state)
-      .sort((one, other) => urgency.indexOf(one) - urgency.indexOf(other));
-    return most === undefined ? " " : paint(toneOf[most], marks[most]);
+    const most = stripLooks.find(([state]) => within.some((one) => one.state === state));
+    return most ? paint(most[2], most[1]) : " ";
   });
   const every = Math.ceil(24 / Math.floor(cells / 4));
   const hours = Array.from({ length: Math.ceil(24 / every) }, (_, index) => {
@@ -287,7 +261,13 @@ function totals(stretches: readonly Stretch[]): string {
   for (const { state, fromMs, toMs } of stretches) {
     if (state !== "gone") byState.set(state, (byState.get(state) ?? 0) + toMs - fromMs);
   }
-  return [...byState].map(([state, ms]) => `${state} ${forHowLong(ms)}`).join(" · ");
+  // What stands in the strip is explained where it is summed up.
+  return stripLooks
+    .flatMap(([state, mark]) => {
+      const ms = byState.get(state);
+      return ms === undefined ? [] : [`${mark} ${state} ${forHowLong(ms)}`.trim()];
+    })
+    .join(" · ");
 }
 
 function nameIn(entries: readonly Entry[], id: string): string {

@@ -41,7 +41,7 @@ describe("what is said of an agent", () => {
     assert.equal(doingOf(seen({ doing, state: "silent" })), `last: ${doing}`);
     assert.equal(doingOf(seen({ state: "idle", goal: "weekly summary" })), "goal: weekly summary");
     const hint = "tipstaff install pi";
-    assert.equal(doingOf(seen({ state: "unknown", hint })), `${hint} shows more`);
+    assert.equal(doingOf(seen({ state: "unknown", hint })), `${hint}, then restart it`);
     const known = { source: "process", state: "waiting", word: "waiting for permission prompt" };
     const asking = seen({ state: "waiting", known: [{ ...known, heardAtMs: 0 } as Known] });
     assert.equal(doingOf(asking), "permission prompt");
@@ -58,8 +58,11 @@ describe("what is said of an agent", () => {
   test("what it spent, as far as that is known", () => {
     assert.equal(spentBy(seen()), "");
     const tokens = { input: 1_234_567, output: 45_400 };
-    assert.equal(spentBy(seen({ tokens, costUsd: 3.1 })), "1.2M in · 45k out · $3.10");
-    assert.equal(spentBy(seen({ tokens: { input: 999_900, output: 999 } })), "1.0M in · 999 out");
+    assert.equal(spentBy(seen({ tokens, costUsd: 3.1 })), "1.2M tokens in · 45k out · $3.10");
+    assert.equal(
+      spentBy(seen({ tokens: { input: 999_900, output: 999 } })),
+      "1.0M tokens in · 999 out",
+    );
     assert.equal(spentBy(seen({ costUsd: 0.001 })), "<$0.01");
   });
 
@@ -137,6 +140,28 @@ describe("waiting for agents", () => {
     const failed = seen({ state: "failed" });
     assert.deepEqual(new Judge("done", undefined).look([failed]), [failed]);
     assert.deepEqual(new Judge("done", undefined).look([]), []);
+  });
+
+  test("where nobody is there to wait for, that is said once", () => {
+    const told = (
+      until: "waiting" | "idle" | "done",
+      agents: readonly Sighting[],
+      name?: string,
+    ) => {
+      const lines: string[] = [];
+      const judge = new Judge(until, name, (text) => lines.push(text));
+      judge.look(agents);
+      judge.look(agents);
+      return lines.join("");
+    };
+    assert.equal(told("waiting", []), "there are no agents yet; waiting for one that waits\n");
+    for (const until of ["idle", "done"] as const) {
+      assert.equal(told(until, []), "there are no agents; there is nothing to wait for\n");
+      const unknown = [seen({ state: "unknown" })];
+      assert.match(told(until, unknown), /^no agent says what it does; /);
+      assert.equal(told(until, [], "pi"), "there is no agent pi yet; waiting for it\n");
+      assert.equal(told(until, [seen()]), "");
+    }
   });
 
   test("what has not come about is said", () => {

@@ -28,6 +28,22 @@ export const markOf: Readonly<Record<SightingState, string>> = {
   unknown: " ",
 };
 
+/** A stretch of time in which nobody told of an agent is one in which it was gone. */
+export type StretchState = SightingState | "gone";
+
+/** On a strip of time. The one that comes first is what a cell shows of all that was in it. */
+export const stripLooks: readonly (readonly [StretchState, string, Tone | undefined])[] = [
+  ["waiting", "!", "warn"],
+  ["failed", "x", "bad"],
+  ["lost", "?", "bad"],
+  ["silent", "▒", "warn"],
+  ["working", "█", "good"],
+  ["idle", "─", "dim"],
+  ["unknown", "·", "dim"],
+  ["stopped", " ", undefined],
+  ["gone", " ", undefined],
+];
+
 /** Its directory and branch; its machine, if that is another or all that is known. */
 export function whereOf({ workspace, branch, host }: Sighting): string {
   const place = workspace === undefined ? "" : printPath(workspace);
@@ -44,7 +60,12 @@ export function doingOf({ state, doing, goal, hint, known: [best] }: Sighting): 
   }
   if (doing) return state === "silent" || state === "lost" ? `last: ${doing}` : doing;
   if (goal) return `goal: ${goal}`;
-  return hint === undefined ? "" : `${hint} shows more`;
+  return moreBy(hint);
+}
+
+/** How more would be known of it. One that was started before the hook was there needs the second half only. */
+export function moreBy(hint: string | undefined): string {
+  return hint === undefined ? "" : `${hint}, then restart it`;
 }
 
 /** `hook · 4 s ago`; then what makes one look twice. */
@@ -60,10 +81,10 @@ export function knownFrom({ known, state, isContradicted }: Sighting, nowMs: num
   return other ? `${heard}; ${other.source} says ${other.word}` : heard;
 }
 
-/** `1.2M in · 45k out · $3.10`, as far as it is known. */
+/** `1.2M tokens in · 45k out · $3.10`, as far as it is known. */
 export function spentBy({ tokens, costUsd }: Sighting): string {
   return [
-    ...(tokens ? [`${short(tokens.input)} in`, `${short(tokens.output)} out`] : []),
+    ...(tokens ? [`${short(tokens.input)} tokens in`, `${short(tokens.output)} out`] : []),
     ...(costUsd === undefined ? [] : [costUsd < 0.005 ? "<$0.01" : `$${costUsd.toFixed(2)}`]),
   ].join(" · ");
 }

@@ -3,7 +3,7 @@ import type { Sighting, SightingState } from "../wire/api/index.ts";
 import { exits } from "./exits.ts";
 import { mistake, no } from "./failure.ts";
 import { isNamed, Lookout } from "./look-around.ts";
-import { doingOf, whereOf } from "./sighting-words.ts";
+import { doingOf, moreBy, whereOf } from "./sighting-words.ts";
 import type { Values } from "./table.ts";
 import { print, say } from "./terminal.ts";
 import { jsonOf, printable } from "./text.ts";
@@ -56,28 +56,32 @@ export class Judge {
   readonly #name: string | undefined;
   /** Whoever was named and was seen: it may be gone by the time it is done. */
   readonly #seen = new Map<string, Sighting>();
+  readonly #tell: (text: string) => void;
   #wasTold = false;
 
-  constructor(until: Goal, name: string | undefined) {
+  /** `tell`: what is worth knowing while nothing happens. */
+  constructor(until: Goal, name: string | undefined, tell: (text: string) => void = say) {
     this.#until = until;
     this.#name = name;
+    this.#tell = tell;
   }
 
   /** Those for which it is so; undefined as long as it is not. */
   look(agents: readonly Sighting[]): readonly Sighting[] | undefined {
     const meant = agents.filter((agent) => this.#isMeant(agent));
     if (this.#name !== undefined && meant.length === 0 && this.#seen.size === 0) {
-      this.#tellOnce(`there is no agent ${printable(this.#name)} yet`);
+      this.#tellOnce(`there is no agent ${printable(this.#name)} yet; waiting for it`);
       return undefined;
     }
     for (const agent of meant) this.#seen.set(agent.id, agent);
     if (this.#until === "waiting") {
+      if (meant.length === 0) this.#tellOnce("there are no agents yet; waiting for one that waits");
       const waiting = meant.filter(({ state }) => state === "waiting");
       return waiting.length > 0 ? waiting : undefined;
     }
     if (meant.some(({ state }) => state === "unknown") && this.#name !== undefined) {
-      const hint = meant.find((agent) => agent.hint !== undefined)?.hint;
-      this.#tellOnce(`what ${printable(this.#name)} does is not known${hint ? `; ${hint}` : ""}`);
+      const more = moreBy(meant.find((agent) => agent.hint !== undefined)?.hint);
+      this.#tellOnce(`what ${printable(this.#name)} does is not known${more && `; ${more}`}`);
     }
     // Of whom nothing is known nothing can be waited for, unless it was named.
     const judged =
@@ -85,7 +89,12 @@ export class Judge {
     const states: readonly SightingState[] = this.#until === "idle" ? ["idle"] : over;
     if (!judged.every(({ state }) => states.includes(state))) return undefined;
     if (this.#until === "idle" && this.#name !== undefined && judged.length === 0) return undefined;
-    return judged.length > 0 ? judged : [...this.#seen.values()];
+    if (judged.length > 0) return judged;
+    if (this.#name === undefined) {
+      const none = meant.length === 0 ? "there are no agents" : "no agent says what it does";
+      this.#tellOnce(`${none}; there is nothing to wait for`);
+    }
+    return [...this.#seen.values()];
   }
 
   /** What has not come about. */
@@ -104,7 +113,7 @@ export class Judge {
   #tellOnce(text: string): void {
     if (this.#wasTold) return;
     this.#wasTold = true;
-    say(`${text}\n`);
+    this.#tell(`${text}\n`);
   }
 }
 

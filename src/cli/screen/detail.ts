@@ -2,7 +2,7 @@
 import type { Known, Sighting } from "../../wire/api/index.ts";
 import type { Stretch } from "../history.ts";
 import { printPath } from "../paths.ts";
-import { spentBy, toneOf, whereOf } from "../sighting-words.ts";
+import { moreBy, spentBy, toneOf, whereOf } from "../sighting-words.ts";
 import { ago, atTime, forHowLong, left } from "../times.ts";
 import { limits } from "./limits.ts";
 import type { About, Happening, Model } from "./model.ts";
@@ -100,7 +100,7 @@ function factsOf(
     ...about.facts.flatMap(({ name, text, untilMs }) =>
       fact(name, untilMs === undefined ? text : `${text} · ${left(untilMs, nowMs)}`),
     ),
-    ...(hint === undefined ? [] : fact("to see more", hint)),
+    ...fact("to see more", moreBy(hint)),
   ];
 }
 

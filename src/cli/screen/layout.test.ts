@@ -82,7 +82,7 @@ test("the detail tells goal, last hour, spending, and how each fact is known and
   assert.match(text, /^ last hour {4}┈{40}█{16}!{4}▏$/m);
   assert.match(text, /^ known from +hook +input-required for 4 min · heard 2 s ago$/m);
   assert.match(text, /^ {14}process +running · heard 1 s ago$/m);
-  assert.match(text, /^ spent +120k in · 8k out · \$1\.24$/m);
+  assert.match(text, /^ spent +120k tokens in · 8k out · \$1\.24$/m);
   assert.match(text, /^ holds +invoice-42 · 41 s left$/m);
 });
 
@@ -174,6 +174,14 @@ test("on a wide screen what happened stands beside the facts", () => {
   );
   assert.match(lines[0] ?? "", /DOING +KNOWN FROM$/);
   assert.match(lines[1] ?? "", /hook · 2 s ago/);
+});
+
+test("the keys and marks fit on a small screen as a whole", () => {
+  const { model } = after(showing([]), ["?"]);
+  const lines = screenOf(model);
+  assert.match(lines[1] ?? "", /^ +↑ ↓/);
+  assert.match(lines.at(-3) ?? "", /^ last hour: █ working.*unknown$/);
+  assert.ok(!lines.some((line) => line.includes("…")), lines.join("\n"));
 });
 
 test("only lines that changed are sent, and nothing if none did", () => {

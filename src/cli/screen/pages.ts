@@ -60,8 +60,8 @@ function eventsOf(model: Model, isOfAll: boolean): Pick<Page, "title" | "lines">
 const keys: readonly (readonly [string, string])[] = [
   ["↑ ↓ or k j", "select; space and b move by a page, home and end to the ends"],
   ["enter", "inspect the agent; enter or esc goes back, ← → to the next"],
-  ["/", "filter as you type: every word must stand in what is known; esc clears"],
-  ["s", "sort: what waits for you, by name, by directory, the latest first"],
+  ["/", "filter: every word must be in what is known; esc clears it"],
+  ["s", "sort: who waits first, by name, by directory, latest first"],
   ["a", "all: also those that ended, or were lost long ago"],
   ["g", "go to the agent's tmux pane"],
   ["e", "what happened to the agent; again: to everybody"],
@@ -73,16 +73,16 @@ const keys: readonly (readonly [string, string])[] = [
 const states = [
   ["waiting", "it asks something, or may not go on without you"],
   ["silent", "says it works, but has made no progress for minutes"],
-  ["failed", "its last turn did"],
+  ["failed", "its last turn ended in an error"],
   ["lost", "said that it runs, and is not heard of any more"],
-  ["working", "at it"],
+  ["working", "is at it: thinks, reads, writes, runs a tool"],
   ["idle", "runs, and has nothing to do"],
   ["stopped", "has ended"],
   ["unknown", "runs; nobody says what it does"],
 ] as const;
 
+/** As many as fit on the smallest terminal that people use, 80 by 24. */
 const helpLines: readonly Line[] = [
-  [],
   ...keys.map(([key, meaning]) => [...padLine([span(`   ${key}`, "bold")], 17), span(meaning)]),
   [],
   ...states.map(([state, meaning]) => [

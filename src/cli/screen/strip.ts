@@ -1,19 +1,7 @@
 /** The last hour from left to right, a minute a cell where there is room. */
 import type { Stretch } from "../history.ts";
+import { stripLooks } from "../sighting-words.ts";
 import { type Line, type Span, span } from "./spans.ts";
-
-/** The one that comes first is what a cell shows of all that happened in it. */
-const looks: readonly (readonly [Stretch["state"], string, Span["look"]])[] = [
-  ["waiting", "!", "warn"],
-  ["failed", "x", "bad"],
-  ["lost", "?", "bad"],
-  ["silent", "▒", "warn"],
-  ["working", "█", "good"],
-  ["idle", "─", "dim"],
-  ["unknown", "·", "dim"],
-  ["stopped", " ", undefined],
-  ["gone", " ", undefined],
-];
 
 /** Of this time nothing is known. */
 const unknown = "┈";
@@ -28,7 +16,7 @@ export function stripOf(
     const isIn = ({ fromMs: from, toMs: to }: Stretch): boolean =>
       from < fromMs + cellMs && to > fromMs;
     const states = new Set(stretches.filter(isIn).map(({ state }) => state));
-    return looks.find(([state]) => states.has(state));
+    return stripLooks.find(([state]) => states.has(state));
   });
   return joinAlike(shown.map((look) => (look ? span(look[1], look[2]) : span(unknown, "dim"))));
 }
