@@ -2,7 +2,7 @@
  * Every agent that can be known from here: what the status directory and this machine's processes tell, and
  * all that a daemon knows, if one answers. Nobody has to run one.
  */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { homedir, hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -20,6 +20,8 @@ import { Failure, mistake } from "./failure.ts";
 import { limits } from "./limits.ts";
 import { dataDirectoryFrom } from "./paths.ts";
 import type { Values } from "./table.ts";
+import { say } from "./terminal.ts";
+import { printable } from "./text.ts";
 import { durationIn, textIn } from "./values.ts";
 
 export type Look = {
@@ -197,8 +199,19 @@ export function isNamed({ id, name }: Sighting, word: string): boolean {
   return id === word || name === word;
 }
 
-function directoryFrom(values: Values): string {
+/** Where status files are. If one was named that is not there, that is told: it may be a slip. */
+export function directoryFrom(values: Values): string {
   const flag = textIn(values, "status-dir");
+  const directory = resolveDirectory(flag);
+  if (flag !== undefined && !existsSync(directory)) {
+    say(`${printable(directory)} is not there, so no status files are read\n`);
+  } else if (flag !== undefined && !statSync(directory).isDirectory()) {
+    say(`${printable(directory)} is no directory, so no status files are read\n`);
+  }
+  return directory;
+}
+
+function resolveDirectory(flag: string | undefined): string {
   try {
     return statusDirectory({ flag, env: process.env, home: homedir() });
   } catch (error) {

@@ -3,6 +3,8 @@
  * or by a command. Once for each time it waits.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import type { Writable } from "node:stream";
 import type { Sighting } from "../wire/api/index.ts";
 import { exits } from "./exits.ts";
@@ -83,7 +85,18 @@ function wayFrom(values: Values): Way {
   if (command === "")
     throw mistake("--command is a command, such as 'say \"$TIPSTAFF_NAME waits\"'");
   if (command !== undefined) return (agent) => runCommand(command, agent);
-  return values["bell"] === true ? ringBell : showOnDesktop;
+  if (values["bell"] === true) return ringBell;
+  const [program] = desktopWords("", "");
+  hasDesktop = isInstalled(program);
+  if (!hasDesktop) {
+    say(`${program} is not installed: the bell rings instead; --command runs something else\n`);
+  }
+  return showOnDesktop;
+}
+
+function isInstalled(program: string): boolean {
+  const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
+  return folders.some((folder) => existsSync(join(folder, program)));
 }
 
 async function ringBell(): Promise<void> {

@@ -2,10 +2,10 @@
  * `tipstaff watch`: every agent as it is now, full screen. Where nobody looks on, what changes, line by line,
  * for people or for machines.
  */
-import { statusDirectory } from "../doors/status-files/index.ts";
 import type { Sighting } from "../wire/api/index.ts";
 import { exits } from "./exits.ts";
 import { mistake } from "./failure.ts";
+import { directoryFrom } from "./look-around.ts";
 import { FullScreen, hasFullScreen } from "./screen/full-screen.ts";
 import type { Key } from "./screen/keys.ts";
 import { layout } from "./screen/layout.ts";
@@ -19,7 +19,7 @@ import type { Values } from "./table.ts";
 import { print, say, screen as terminal } from "./terminal.ts";
 import { jsonOf, printable } from "./text.ts";
 import { atTime } from "./times.ts";
-import { durationIn, textIn } from "./values.ts";
+import { durationIn } from "./values.ts";
 import { Feed, type FeedOptions } from "./watch-feed.ts";
 
 export async function watch(values: Values): Promise<number> {
@@ -33,21 +33,12 @@ export async function watch(values: Values): Promise<number> {
     say(
       "tipstaff: this is no terminal to draw on: one line for each change; --json for programs\n",
     );
-    return await stream(values, where, printLines);
+    return await stream(values, where, new LinePrinter());
   }
   return await new LiveView(values, where).run();
 }
 
 type Where = Pick<FeedOptions, "directory" | "silentAfterMs">;
-
-function directoryFrom(values: Values): string {
-  try {
-    const flag = textIn(values, "status-dir");
-    return statusDirectory({ env: process.env, ...(flag === undefined ? {} : { flag }) });
-  } catch (error) {
-    throw error instanceof Error ? mistake(error.message) : error;
-  }
-}
 
 /** The screen, from the first key to the last. */
 class LiveView {
@@ -173,25 +164,35 @@ class LiveView {
 }
 
 /** What to say first, and of each change. False once nobody reads. */
-type Printer = {
-  readonly all: (agents: readonly Sighting[], nowMs: number) => boolean;
-  readonly one: (change: SightingChange, nowMs: number) => boolean;
-};
+interface Printer {
+  all(agents: readonly Sighting[], nowMs: number): boolean;
+  one(change: SightingChange, nowMs: number): boolean;
+}
 
 const printJson: Printer = {
   all: (agents, nowMs) => print(`${jsonOf({ type: "snapshot", agents, nowMs })}\n`),
   one: (change, nowMs) => print(`${jsonOf({ ...change, nowMs })}\n`),
 };
 
-const printLines: Printer = {
-  all: (agents, nowMs) => agents.every((agent) => printLines.one({ type: "upsert", agent }, nowMs)),
-  one: ({ type, agent }, nowMs) => {
-    const state = type === "remove" ? "gone" : agent.state;
-    const said = [agent.name, whereOf(agent), type === "remove" ? "" : doingOf(agent)];
-    const text = said.filter((part) => part !== "").map(printable);
-    return print(`${atTime(nowMs, nowMs)}  ${state.padEnd(8)}  ${text.join("  ")}\n`);
-  },
-};
+/** What is told of an agent has more in it than a line: one that would say the same again is left out. */
+class LinePrinter implements Printer {
+  readonly #said = new Map<string, string>();
+
+  all(agents: readonly Sighting[], nowMs: number): boolean {
+    return agents.every((agent) => this.one({ type: "upsert", agent }, nowMs));
+  }
+
+  one({ type, agent }: SightingChange, nowMs: number): boolean {
+    const isGone = type === "remove";
+    const parts = [agent.name, whereOf(agent), isGone ? "" : doingOf(agent)];
+    const text = parts.filter((part) => part !== "").map(printable);
+    const line = `${(isGone ? "gone" : agent.state).padEnd(8)}  ${text.join("  ")}`;
+    if (this.#said.get(agent.id) === line) return true;
+    if (isGone) this.#said.delete(agent.id);
+    else this.#said.set(agent.id, line);
+    return print(`${atTime(nowMs, nowMs)}  ${line}\n`);
+  }
+}
 
 /** Everything once, when all sources were heard, then what changes, until nobody reads or it is interrupted. */
 async function stream(values: Values, where: Where, printer: Printer): Promise<number> {

@@ -217,6 +217,20 @@ describe("ps", { concurrency: 2 }, () => {
     assert.equal(warnings.length, 3);
   });
 
+  test("a directory that was named and is not there is told of", async () => {
+    using place = new Place();
+    const missing = await place.run("ps");
+    assert.equal(missing.code, 0);
+    assert.equal(missing.stderr, `${place.directory} is not there, so no status files are read\n`);
+    writeFileSync(place.directory, "");
+    assert.match((await place.run("ps", "--json")).stderr, / is no directory, so /);
+    const { stderr } = spawnSync(executable, ["ps"], {
+      env: { ...process.env, AGENT_STATUS_DIR: join(place.path, "not yet") },
+      encoding: "utf8",
+    });
+    assert.equal(stderr, "");
+  });
+
   test("a list that finds no room is one line, and no success", {
     skip: !existsSync("/dev/full"),
   }, () => {
@@ -359,7 +373,10 @@ describe("wait", { concurrency: 2 }, () => {
       "200ms",
     );
     assert.equal(missing.code, 1);
-    assert.match(missing.stderr, /there is no agent x yet\ntipstaff: no agent x was seen within/);
+    assert.match(
+      missing.stderr,
+      /there is no agent x yet; waiting for it\ntipstaff: no agent x was seen within/,
+    );
     for (const words of [
       ["wait"],
       ["wait", "--until", "noon"],
@@ -436,6 +453,13 @@ describe("notify", () => {
     assert.match(
       readFileSync(shown, "utf8"),
       /\[--\]\n\[--urgency=x waits for you\]\n\[.*asks: &lt;b&gt;\$\(id\)&lt;\/b&gt;\]/s,
+    );
+    // Said when it begins, not when the first agent waits.
+    const none = run(place.path);
+    assert.equal(none.status, 0, none.stderr);
+    assert.match(
+      none.stderr,
+      /^notify-send is not installed: the bell rings instead; --command .*\n\x07$/,
     );
     writeFileSync(fake, "#!/bin/sh\nexit 1\n");
     const without = run(`${folder}:${process.env["PATH"]}`);

@@ -440,21 +440,33 @@ test("where nobody looks on, one line for each change, and a word about it", asy
       stderr += text;
     });
     await until(() => stderr.includes("--json"), "the word");
-    writeStatusFile(status, {
-      schema_version: schemaVersion,
-      agent_id: "asker",
-      agent_name: "asker",
-      runtime: {
-        lifecycle: "running",
-        updated_at: printTimestamp(Date.now()),
-        workspace: "/project/asker",
-      },
-      task: { state: "input-required", summary: "delete \x1b[31m3 files?" },
-    });
+    const write = (id: string, askedMs: number): void => {
+      writeStatusFile(status, {
+        schema_version: schemaVersion,
+        agent_id: id,
+        agent_name: id,
+        runtime: {
+          lifecycle: "running",
+          updated_at: printTimestamp(Date.now()),
+          workspace: `/project/${id}`,
+        },
+        task: {
+          state: "input-required",
+          summary: "delete \x1b[31m3 files?",
+          status_timestamp: printTimestamp(Date.now() - askedMs),
+        },
+      });
+    };
+    write("asker", 0);
     const line =
-      /^\d\d:\d\d:\d\d {2}waiting {3}asker {2}\/project\/asker {2}asks: delete \\x1b\[31m3 files\?$/m;
-    await until(() => line.test(stdout), "the line");
-    assert.match(stderr, /^tipstaff: this is no terminal/);
+      /^\d\d:\d\d:\d\d {2}waiting {3}asker {2}\/project\/asker {2}asks: delete \\x1b\[31m3 files\?$/gm;
+    await until(() => stdout.search(line) >= 0, "the line");
+    // Something else is told of it, but nothing that stands in a line.
+    write("asker", 60_000);
+    write("next", 0);
+    await until(() => stdout.includes("/project/next"), "the next");
+    assert.equal(stdout.match(line)?.length, 1);
+    assert.match(stderr, /^tipstaff: this is no terminal/m);
     const exited = once(child, "exit");
     child.kill("SIGINT");
     assert.deepEqual(await exited, [null, "SIGINT"]);
