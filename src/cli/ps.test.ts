@@ -45,6 +45,12 @@ describe("what is said of an agent", () => {
     const known = { source: "process", state: "waiting", word: "waiting for permission prompt" };
     const asking = seen({ state: "waiting", known: [{ ...known, heardAtMs: 0 } as Known] });
     assert.equal(doingOf(asking), "permission prompt");
+    const locked = {
+      ...asking,
+      known: [{ ...known, word: "auth-required", heardAtMs: 0 } as Known],
+    };
+    assert.equal(doingOf(locked), "wants to be signed in");
+    assert.equal(doingOf({ ...locked, doing }), `wants to be signed in: ${doing}`);
   });
 
   test("how it is known, with what makes one look twice", () => {

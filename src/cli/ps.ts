@@ -69,7 +69,7 @@ function columnsAt(nowMs: number): readonly Column<Sighting>[] {
     { title: "AGENT", cell: ({ name }) => name, weight: 8, cellsMin: 10 },
     { title: "WHERE", cell: whereOf, weight: 6, cellsMin: 14, cut: "start" },
     { title: "DOING", cell: doingOf, weight: 7, cellsMin: 16 },
-    { title: "KNOWN FROM", cell: (agent) => knownFrom(agent, nowMs), weight: 5, cellsMin: 15 },
+    { title: "KNOWN FROM", cell: (agent) => knownFrom(agent, nowMs), weight: 5, cellsMin: 18 },
     { title: "SPENT", cell: spentBy, weight: 2 },
     // Only where nothing else has to give way for it.
     ...(isWide() ? [{ title: "ID", cell: ({ id }: Sighting) => id, weight: 1, cellsMin: 12 }] : []),

@@ -55,6 +55,7 @@ export function whereOf({ workspace, branch, host }: Sighting): string {
 /** In its own words; what it was at, if it does nothing any more. */
 export function doingOf({ state, doing, goal, hint, known: [best] }: Sighting): string {
   if (state === "waiting") {
+    if (best?.word === "auth-required") return `wants to be signed in${doing ? `: ${doing}` : ""}`;
     const [, reason] = /^waiting for (.+)$/.exec(best?.word ?? "") ?? [];
     return doing ? `asks: ${doing}` : (reason ?? (goal ? `goal: ${goal}` : ""));
   }

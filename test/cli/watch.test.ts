@@ -120,7 +120,7 @@ describe("tipstaff watch in a terminal", { skip, concurrency: 2 }, () => {
     await world.watch(/● waiting +\d+ s +asker +\/project\/asker +asks: delete 3 files\?/);
     await terminal.shows(/● working +\d+ s +worker/);
     assert.deepEqual(rowsIn(terminal.screen(), "worker", "asker"), ["asker", "worker"]);
-    await terminal.shows(/^ \d+ waits? for you .* agents +no daemon$/m);
+    await terminal.shows(/^ \d+ waits? for you .* agents.* no daemon$/m);
     world.say("newcomer", "auth-required", "token, please");
     await terminal.shows(/● waiting +\d+ s +newcomer/);
     world.say("asker", "working", "goes on");

@@ -164,6 +164,6 @@ export function pastLines(
   const why =
     daemon.kind === "there"
       ? " the log has nothing about it"
-      : " nothing has happened since this view is open; tipstaff up remembers";
+      : " nothing since this view was opened; tipstaff up keeps a log";
   return [[span(why, "dim")]];
 }

@@ -19,17 +19,24 @@ export function totalsOf(model: Model, cells: number): Line {
     const some = count(state);
     if (some > 0) parts.push([span(`${grouped(some)} ${state}`, toneOf[state])]);
   }
-  const working = count("working");
-  if (working > 0) parts.push([span(`${grouped(working)} working`, "dim")]);
+  if (problems > 0) {
+    parts.push([span(`${countOf(problems, "file")} unreadable`, "warn")]);
+  }
   parts.push([span(countOf(agents.length, "agent"), "dim")]);
-  const hidden = model.agents.length - agents.length;
-  if (hidden > 0) parts.push([span(`${grouped(hidden)} ended`, "dim")]);
   if (filter !== "") parts.push([span(`${grouped(rowsOf(model).length)} with ${filter}`)]);
   if (sort !== "attention") parts.push([span(sortWords[sort])]);
-  if (problems > 0) {
-    parts.push([span(`${countOf(problems, "status file")} not readable`, "warn")]);
-  }
-  return justify([span(" "), ...joinSpans(parts, " · ")], daemonWord(model), cells);
+  const needed = parts.length;
+  const working = count("working");
+  if (working > 0) parts.push([span(`${grouped(working)} working`, "dim")]);
+  const hidden = model.agents.length - agents.length;
+  if (hidden > 0) parts.push([span(`${grouped(hidden)} ended or lost: a shows them`, "dim")]);
+  const daemon = daemonWord(model);
+  const printed = (): Line => [span(" "), ...joinSpans(parts, " · ")];
+  const isTooLong = (): boolean => cellsOf(printed()) + cellsOf(daemon) + 1 > cells;
+  // What one can do without is left out, not cut.
+  while (parts.length > needed && isTooLong()) parts.pop();
+  const isNews = model.daemon.kind === "lost";
+  return justify(printed(), isTooLong() && !isNews ? [] : daemon, cells);
 }
 
 const sortWords = { name: "by name", where: "by directory", latest: "latest first" } as const;

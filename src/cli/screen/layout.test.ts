@@ -51,14 +51,14 @@ const several: readonly Sighting[] = [claude, opencode, agentNamed("scraper-1"),
 test("the list says who waits, for how long, where and for what; the totals count; the keys are named", () => {
   const lines = screenOf(showing(several));
   assert.equal(lines.length, 24);
-  assert.match(lines[0] ?? "", /^ {3}STATE {5}FOR {5}AGENT/);
+  assert.match(lines[0] ?? "", /^ {3}STATE {5}FOR {6}AGENT/);
   assert.match(
     lines[1] ?? "",
-    /^›● waiting {3}4 min {3}claude-code +\/src\/billing +asks: delete 3/,
+    /^›● waiting {3}4 min {4}claude-code +\/src\/billing +asks: delete 3/,
   );
-  assert.match(lines[2] ?? "", /^ ◌ silent {4}9 min {3}opencode +last: editing main\.tf/);
+  assert.match(lines[2] ?? "", /^ ◌ silent {4}9 min {4}opencode +last: editing main\.tf/);
   assert.match(lines[4] ?? "", /unknown .* tipstaff install codex/);
-  assert.match(lines[22] ?? "", /^ 1 waits for you · 1 silent · 1 working · 4 agents +no daemon$/);
+  assert.match(lines[22] ?? "", /^ 1 waits for you · 1 silent · 4 agents · 1 working +no daemon$/);
   assert.equal(
     lines[23],
     " ↑↓ select  enter inspect  / filter  s sort  g pane  e events  ? help  q quit",
@@ -156,7 +156,28 @@ test("the totals tell of a daemon that came, of one that was lost, and of files 
   assert.match(screenOf(showing([], { daemon })).at(-2) ?? "", / 0 agents +daemon 0\.1\.0$/);
   const lost = { kind: "lost", sinceMs: nowMs - 12_000 } as const;
   const line = screenOf(showing([], { daemon: lost, problems: 2 })).at(-2) ?? "";
-  assert.match(line, /2 status files not readable +daemon lost 12 s ago$/);
+  assert.match(line, /2 files unreadable · 0 agents +daemon lost 12 s ago$/);
+});
+
+test("of totals that do not fit, what one can do without is left out and nothing is cut", () => {
+  const states = ["waiting", "silent", "failed", "lost", "working", "stopped"] as const;
+  const agents = states.map((state) => agentNamed(state, { state }));
+  const totals = (columns: number): string =>
+    screenOf(showing(agents, { problems: 1 }), { columns, rows: 24 }).at(-2) ?? "";
+  const kept = / 1 waits for you · 1 silent · 1 failed · 1 lost · 1 file unreadable · 5 agents/;
+  assert.match(totals(100), new RegExp(`^${kept.source} +no daemon$`));
+  assert.match(totals(80), new RegExp(`^${kept.source}$`));
+  assert.match(
+    totals(150),
+    new RegExp(`${kept.source} · 1 working · 1 ended or lost: a shows them`),
+  );
+});
+
+test("how long, and how it is known, is told in full where there is room", () => {
+  const agent = agentNamed("a", { state: "silent", sinceMs: nowMs - 10 * 86_400_000 });
+  const lines = screenOf(showing([agent]), { columns: 200, rows: 60 });
+  assert.match(lines[1] ?? "", /silent +10 days +a .* hook · 2 s ago, no progress since$/);
+  assert.match(screenOf(showing([agent]))[1] ?? "", /silent +10 days +a/);
 });
 
 test("on a wide screen what happened stands beside the facts", () => {

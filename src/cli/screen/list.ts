@@ -51,7 +51,7 @@ type Column = {
 function columnsIn(cells: number): readonly Column[] {
   const since: Column = {
     title: "FOR",
-    cells: 6,
+    cells: 7,
     text: ({ sinceMs }, nowMs) => (sinceMs === undefined ? "" : forHowLong(nowMs - sinceMs)),
   };
   const name: Column = {
@@ -67,7 +67,7 @@ function columnsIn(cells: number): readonly Column[] {
   };
   const known: Column = {
     title: "KNOWN FROM",
-    cells: 21,
+    cells: share(cells, { of: 0.18, from: 21, to: 36 }),
     text: knownFrom,
   };
   const before = [since, name, ...(cells >= 60 ? [where] : [])];

@@ -44,7 +44,7 @@ function eventsOf(model: Model, isOfAll: boolean): Pick<Page, "title" | "lines">
   const source =
     model.daemon.kind === "there"
       ? "from the log of the daemon"
-      : "as seen since this view is open";
+      : "as seen since this view was opened";
   return {
     title: joinSpans(
       [
