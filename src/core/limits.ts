@@ -28,4 +28,17 @@ export const limits = {
   queuesMax: 10_000,
   /** Inputs and outputs of all remembered tasks together: they live in memory. */
   taskBytesMax: 1_000_000_000,
+
+  /** Of a grant: each pattern is looked at when something is to be allowed. */
+  patternLengthMax: 4_096,
+  patternsMax: 1_000,
+  /** Of all its patterns together: spiteful ones of the greatest length cost milliseconds each. */
+  patternCharactersMax: 262_144,
+  capabilitiesMax: 1_000,
+  capabilityNameLengthMax: 256,
+  /** What is asked for: longer than any path, and than the addresses that servers take. */
+  targetLengthMax: 8_192,
+  /** Whether patterns cover others is found by a walk. Where it takes longer, they do not. */
+  coverPairsMax: 20_000,
+  coverStepsMax: 2_000_000,
 } as const;
