@@ -1,4 +1,5 @@
 /** What `decide` answers: the events that follow from a command, or why it is refused. */
+import type { Decimal } from "./decimal.ts";
 import type { Lease } from "./leases.ts";
 
 /** A closed set and part of the API: never renamed. `docs/errors.md` says what a caller should do. */
@@ -16,6 +17,10 @@ export type RefusalCode =
   | "task_ended"
   | "task_not_dead"
   | "key_reused"
+  | "permission_denied"
+  | "grant_expired"
+  | "budget_exhausted"
+  | "grant_too_wide"
   | "no_task"
   | "limit_reached"
   | "unavailable";
@@ -26,11 +31,17 @@ export type Refusal = {
   readonly message: string;
   /** With `lease_held`: the lease that is in the way. */
   readonly lease?: Lease;
+  /** With `invalid_argument`, where it is known: which part of what was asked. */
+  readonly path?: string;
+  /** With `budget_exhausted`: what is left, in which currency. */
+  readonly left?: { readonly currency: string; readonly amount: Decimal };
 };
+
+export type Refused = { readonly refusal: Refusal };
 
 export type Decision<Event> =
   | { readonly events: readonly Event[]; readonly refusal?: never }
-  | { readonly refusal: Refusal };
+  | Refused;
 
 export function accept<Event>(...events: Event[]): { readonly events: readonly Event[] } {
   return { events };
@@ -39,7 +50,7 @@ export function accept<Event>(...events: Event[]): { readonly events: readonly E
 export function refuse(
   code: RefusalCode,
   message: string,
-  detail?: { readonly lease: Lease },
-): { readonly refusal: Refusal } {
+  detail?: Omit<Refusal, "code" | "message">,
+): Refused {
   return { refusal: { code, message, ...detail } };
 }

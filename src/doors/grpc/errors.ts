@@ -20,6 +20,10 @@ export const grpcStatus: Readonly<Record<DoorCode, StatusName>> = {
   task_ended: "FAILED_PRECONDITION",
   task_not_dead: "FAILED_PRECONDITION",
   key_reused: "ALREADY_EXISTS",
+  permission_denied: "PERMISSION_DENIED",
+  grant_expired: "FAILED_PRECONDITION",
+  budget_exhausted: "FAILED_PRECONDITION",
+  grant_too_wide: "PERMISSION_DENIED",
   // A claim waits instead; this is the answer to who does not want to.
   no_task: "NOT_FOUND",
   limit_reached: "RESOURCE_EXHAUSTED",

@@ -28,6 +28,10 @@ export type ErrorCode =
   | "task_ended"
   | "task_not_dead"
   | "key_reused"
+  | "permission_denied"
+  | "grant_expired"
+  | "budget_exhausted"
+  | "grant_too_wide"
   | "limit_reached"
   | "unavailable"
   | "internal";
