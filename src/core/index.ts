@@ -1,4 +1,13 @@
-export { accept, type Decision, type Refusal, type RefusalCode, refuse } from "./decision.ts";
+export { type Capabilities, isCapabilityName, type Operation } from "./capabilities.ts";
+export { type Decimal, decimalOf, parseDecimal, printDecimal, toNumber } from "./decimal.ts";
+export {
+  accept,
+  type Decision,
+  type Refusal,
+  type RefusalCode,
+  type Refused,
+  refuse,
+} from "./decision.ts";
 export type { Election } from "./elections.ts";
 export {
   type Answer,
@@ -16,6 +25,28 @@ export {
   printEvent,
   topics,
 } from "./events.ts";
+export {
+  type Amount,
+  authorise,
+  type Budget,
+  type Chain,
+  type Counter,
+  free,
+  type Grant,
+  type Granted,
+  narrow,
+  parseAmount,
+  printAmount,
+  type Rules,
+  readCost,
+  readGrant,
+  release,
+  remaining,
+  reserve,
+  settle,
+  spend,
+  tellRemaining,
+} from "./grants.ts";
 export {
   type AgentId,
   agentId,
