@@ -61,7 +61,8 @@ export function claimOfFile(
 ): Claim {
   const { runtime, task, goal } = record;
   const word = deriveState(record, options);
-  const state = stateOf[word];
+  // Who said that it stopped neither works nor waits, and is not lost when its record grows old.
+  const state = runtime.lifecycle === "stopped" ? "stopped" : stateOf[word];
   const heardAtMs = updatedAtMs(record);
   const changedAtMs = timeOf(task?.status_timestamp);
   const activeAtMs = lastActivityAtMs(record);

@@ -93,8 +93,15 @@ describe("what one source says", () => {
     assert.equal(lost.sinceMs, nowMs - 61 * second);
   });
 
-  test("a file that says stopped is an agent that has stopped", () => {
-    assert.equal(only({ files: [file({ runtime: { lifecycle: "stopped" } })] }).state, "stopped");
+  test("a file that says stopped is an agent that has stopped, however long ago", () => {
+    const stopped = (ms: number, state?: Written["state"]) =>
+      only({
+        files: [file({ state, runtime: { lifecycle: "stopped", updated_at: ago(ms) } })],
+      });
+    assert.equal(stopped(5 * second).state, "stopped");
+    assert.equal(stopped(61 * second).state, "stopped");
+    assert.equal(stopped(61 * second).known[0]?.word, "stale", "the format's own word is kept");
+    assert.equal(stopped(5 * second, "input-required").state, "stopped", "it waits for nobody");
   });
 
   test("since when is the time of the state, not of the file", () => {
