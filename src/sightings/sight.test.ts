@@ -404,6 +404,19 @@ describe("what the sources do not agree on", () => {
     assert.deepEqual(sourcesOf(asked), ["hook", "registry"]);
     assert.equal(only({ registered: [agent], files: [asks(2 * minute)] }).state, "working");
   });
+
+  test("a question without a time is as old as the last word on it", () => {
+    const asks = (ms: number) =>
+      file({ agent_id: "x", state: "input-required", runtime: { updated_at: ago(ms) } });
+    const thinking = (ms: number) =>
+      registered({ id: "x", activity: { state: "thinking", sinceMs: nowMs - ms } });
+    const seen = (asked: number, since: number) =>
+      only({ registered: [thinking(since)], files: [asks(asked)] }).state;
+    assert.equal(seen(5 * second, minute), "waiting");
+    assert.equal(seen(30 * second, 5 * second), "working");
+    const holds = registered({ id: "x", holds: ["task invoice-42"] });
+    assert.equal(only({ registered: [holds], files: [asks(5 * second)] }).state, "waiting");
+  });
 });
 
 describe("the order", () => {

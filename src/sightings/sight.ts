@@ -107,8 +107,11 @@ function leadingOf(ranked: readonly Claim[]): Claim {
   const best =
     ranked.find(isInTouch) ?? ranked.find(({ known }) => known.state === "lost") ?? ranked[0];
   if (!best) throw new Error("an agent of which nobody spoke");
+  // Without a time it waits at the latest since it said so; who does not say since when it works has not
+  // said that the question was answered.
   const later = ranked.find(
-    ({ known }) => known.state === "waiting" && (known.sinceMs ?? 0) > (best.known.sinceMs ?? 0),
+    ({ known }) =>
+      known.state === "waiting" && (known.sinceMs ?? known.heardAtMs) > (best.known.sinceMs ?? 0),
   );
   return best.known.state === "waiting" || !later ? best : later;
 }
