@@ -395,6 +395,22 @@ describe("what the sources do not agree on", () => {
     assert.deepEqual(sourcesOf(seen), ["hook", "registry"]);
   });
 
+  test("who is seen to be there is not lost because a file is not renewed, which a hook should be", () => {
+    const stale = { pid: 42, updated_at: ago(5 * minute) };
+    const once = file({ agent_id: "x", state: "working", runtime: stale });
+    const beside = only({ files: [once], processes: [found()] });
+    assert.deepEqual([beside.id, beside.state], ["x", "unknown"]);
+    assert.deepEqual(sourcesOf(beside), ["process", "file"]);
+    assert.equal(beside.known[1]?.word, "stale");
+    const alive = registered({ id: "x" });
+    assert.equal(only({ files: [once], registered: [alive] }).state, "unknown");
+    const unreachable = registered({ id: "x", liveness: "unreachable" });
+    assert.equal(only({ files: [once], registered: [unreachable] }).state, "lost");
+    assert.equal(only({ files: [once] }).state, "lost");
+    const silenced = hook({ state: "working", runtime: stale });
+    assert.equal(only({ files: [silenced], processes: [found()] }).state, "lost");
+  });
+
   test("a question that was asked since then is not hidden behind a better source", () => {
     const agent = registered({ id: "x", activity: { state: "writing", sinceMs: nowMs - minute } });
     const asks = (ms: number) =>

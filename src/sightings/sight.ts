@@ -104,8 +104,7 @@ function compareClaims({ known: one }: Claim, { known: other }: Claim): number {
  * waits. A question that was answered already costs a look; one that is hidden costs the afternoon.
  */
 function leadingOf(ranked: readonly Claim[]): Claim {
-  const best =
-    ranked.find(isInTouch) ?? ranked.find(({ known }) => known.state === "lost") ?? ranked[0];
+  const best = ranked.find(isInTouch) ?? lostBy(ranked) ?? ranked.find(isMute);
   if (!best) throw new Error("an agent of which nobody spoke");
   // Without a time it waits at the latest since it said so; who does not say since when it works has not
   // said that the question was answered.
@@ -114,6 +113,23 @@ function leadingOf(ranked: readonly Claim[]): Claim {
       known.state === "waiting" && (known.sinceMs ?? known.heardAtMs) > (best.known.sinceMs ?? 0),
   );
   return best.known.state === "waiting" || !later ? best : later;
+}
+
+/**
+ * Who misses the agent. Anybody may write a file once and promise nothing: that it is not renewed means little
+ * where the registry or a process shows that the agent is there. A host goes on calling its hooks, so that
+ * what they wrote grows old is worth a look.
+ */
+function lostBy(ranked: readonly Claim[]): Claim | undefined {
+  const isThere = ranked.some(isMute);
+  return ranked.find(
+    ({ known: { state, source } }) => state === "lost" && !(isThere && source === "file"),
+  );
+}
+
+/** Sees that it is there, and not what it does. */
+function isMute({ known: { state } }: Claim): boolean {
+  return state === "unknown";
 }
 
 /** Who has lost it, or never knew what it does, has nothing to say. */
