@@ -10,6 +10,9 @@ export const limits = {
   /** Of each text of a record, a workspace included. */
   textLengthMax: 1_024,
 
+  /** Of those that name one process, so many are compared with each other; each of the rest is a row of its own. */
+  recordsPerProcessMax: 100,
+
   /** Coding agents of one user on one machine. */
   processesMax: 1_000,
   /** Programs are named at the beginning of their command lines; prompts may follow. */

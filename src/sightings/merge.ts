@@ -16,6 +16,7 @@ export type Merged = {
   readonly unspoken: readonly FoundProcess[];
 };
 
+/** Claims of the registry come first. */
 export function merge(
   claims: readonly Claim[],
   processes: readonly FoundProcess[],
@@ -32,20 +33,15 @@ export function merge(
   }));
   const served = windowsOf(byId, processes, hostName);
   const groups: Group[] = [];
-  const byProcess = new Map<FoundProcess, Claim[][]>();
+  const byProcess = new Map<FoundProcess, (readonly Claim[])[]>();
   for (const { same, process = served.get(same) } of byId) {
-    if (!process) {
-      groups.push({ claims: same });
-      continue;
-    }
-    const agents = byProcess.get(process) ?? [];
-    const agent = agents.find((claimed) => mayBeOne(claimed, same, agents));
-    if (agent) agent.push(...same);
-    else agents.push([...same]);
-    byProcess.set(process, agents);
+    const named = process && byProcess.get(process);
+    if (named) named.push(same);
+    else if (process) byProcess.set(process, [same]);
+    else groups.push({ claims: same });
   }
-  for (const [process, agents] of byProcess) {
-    groups.push(...agents.map((claimed) => ({ claims: claimed, process })));
+  for (const [process, named] of byProcess) {
+    for (const agent of agentsAmong(named)) groups.push({ claims: agent, process });
   }
   return { groups, unspoken: processes.filter((process) => !byProcess.has(process)) };
 }
@@ -117,17 +113,30 @@ function windowsOf(
 
 /**
  * One process may be several agents: a program that registers a few, an editor's server with a few sessions.
- * A session that is not heard of any more is one that the process has left.
+ * A session that is not heard of any more is one that the process has left. Each record is compared with all
+ * before it, so of a process that more records name than any writes, the rest are not compared.
  */
+function agentsAmong(named: readonly (readonly Claim[])[]): readonly (readonly Claim[])[] {
+  const isCrowd = named.filter(isRegistered).length > 1;
+  const agents: Claim[][] = [];
+  let compared = 0;
+  for (const same of named) {
+    const isCompared = !isRegistered(same) && compared < limits.recordsPerProcessMax;
+    const agent = isCompared
+      ? agents.find((claimed) => mayBeOne(claimed, same, { isCrowd }))
+      : undefined;
+    if (isCompared) compared += 1;
+    if (agent) agent.push(...same);
+    else agents.push([...same]);
+  }
+  return agents;
+}
+
 function mayBeOne(
   one: readonly Claim[],
   other: readonly Claim[],
-  agents: readonly (readonly Claim[])[],
+  { isCrowd }: { readonly isCrowd: boolean },
 ): boolean {
-  const isRegistered = (claims: readonly Claim[]): boolean =>
-    claims.some(({ known }) => known.source === "registry");
-  if (isRegistered(one) && isRegistered(other)) return false;
-  const isCrowd = agents.filter(isRegistered).length > 1;
   return one.every((claim) =>
     other.every((added) => {
       const isRecordBoth = claim.known.source !== "registry" && added.known.source !== "registry";
@@ -137,4 +146,8 @@ function mayBeOne(
       return claim.session === added.session || isLeft;
     }),
   );
+}
+
+function isRegistered(claims: readonly Claim[]): boolean {
+  return claims.some(({ known }) => known.source === "registry");
 }

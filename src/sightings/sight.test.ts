@@ -366,6 +366,27 @@ describe("who is one agent", () => {
     assert.equal(look({ files }).length, 2);
   });
 
+  test("of a process that thousands of records name, the rest are rows of their own, and nobody waits", () => {
+    const records = (count: number, session: (index: number) => string) =>
+      Array.from({ length: count }, (_, index) =>
+        hook({ agent_id: `a${index}`, session: session(index), runtime: { pid: 42 } }),
+      );
+    const max = limits.recordsPerProcessMax;
+    const same = look({ files: records(max + 5, () => "s1"), processes: [found()] });
+    assert.equal(same.length, 1 + 5);
+    const started = performance.now();
+    const differing = records(5_000, (index) => `s${index}`);
+    assert.equal(look({ files: differing, processes: [found()] }).length, 5_000);
+    const startedAtMs = nowMs - 10 * minute;
+    const crowd = Array.from({ length: 2_000 }, (_, index) =>
+      registered({ id: `r${index}`, host: "here", pid: 42, startedAtMs }),
+    );
+    const seen = look({ files: differing, registered: crowd, processes: [found()] });
+    assert.equal(seen.length, 7_000);
+    // To compare each with each took a minute and more.
+    assert.ok(performance.now() - started < 5_000);
+  });
+
   test("several agents that one process registers stay several", () => {
     const startedAtMs = nowMs - 10 * minute;
     const agents = ["r1", "r2"].map((id) =>
