@@ -141,7 +141,8 @@ export function claimOfProcess(
 ): Claim {
   const since = told ? told.sinceMs : startedAtMs;
   return {
-    id: `${program}-${pid}`,
+    // The id of a record is the name of a file, in which there is no slash.
+    id: `process/${pid}`,
     name: program,
     host: hostName,
     pid,

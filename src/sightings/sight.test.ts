@@ -162,7 +162,7 @@ describe("what one source says", () => {
   test("a process alone is unknown, and says which command would show more", () => {
     const seen = only({ processes: [found({ workspace: "/src/x" })] });
     assert.equal(seen.state, "unknown");
-    assert.equal(seen.id, "claude-code-42");
+    assert.equal(seen.id, "process/42");
     assert.equal(seen.workspace, "/src/x");
     assert.equal(seen.hint, "tipstaff install claude-code");
     assert.equal(only({ processes: [found({ program: "aider" })] }).hint, undefined);
@@ -361,6 +361,15 @@ describe("who is one agent", () => {
     assert.equal(seen.isContradicted, false);
   });
 
+  test("a process and a record that is named after one have two ids", () => {
+    const named = file({ agent_id: "codex-42", agent_name: "codex" });
+    const seen = look({ files: [named], processes: [found({ program: "codex" })] });
+    assert.deepEqual(
+      seen.map(({ id }) => id),
+      ["codex-42", "process/42"],
+    );
+  });
+
   test("two records of a process that nobody has found are two", () => {
     const files = ["one", "two"].map((id) => hook({ agent_id: id, runtime: { pid: 42 } }));
     assert.equal(look({ files }).length, 2);
@@ -473,7 +482,7 @@ describe("the order", () => {
     const seen = look({ files, processes: [found({ program: "aider" })] });
     assert.deepEqual(
       seen.map(({ id }) => id),
-      ["waits longer", "waits", "failed", "lost", "silent", "works", "idle", "gone", "aider-42"],
+      ["waits longer", "waits", "failed", "lost", "silent", "works", "idle", "gone", "process/42"],
     );
   });
 

@@ -170,7 +170,7 @@ describe("ps", { concurrency: 2 }, () => {
     execFileSync("git", ["init", "--quiet", "--initial-branch", "totals", place.path]);
     const claude = await startClaude(place, { TMUX: "/t/default,1,0", TMUX_PANE: "%3" });
     try {
-      const id = `claude-code-${claude.pid}`;
+      const id = `process/${claude.pid}`;
       const [alone] = await place.list([id]);
       assert.equal(alone?.state, "unknown");
       assert.deepEqual(
