@@ -33,6 +33,19 @@ test("an agent that waits for a person says for what and since when", async () =
   assert.deepEqual(await attention(to), [], "the dead wait for nobody");
 });
 
+test("a question that a file tells of is not hidden because its agent is registered", async () => {
+  const known = [
+    { source: "file", state: "waiting", word: "input-required", heardAtMs: 900 },
+    { source: "registry", state: "unknown", word: "alive", heardAtMs: 950 },
+  ] as const;
+  const ada = { id: "ada", name: "ada", host: "here", state: "waiting", sinceMs: 500 } as const;
+  await using to = await openTestDoor({
+    lookAround: async () => [{ ...ada, doing: "may I delete it?", known, isContradicted: false }],
+  });
+  const item = { kind: "agent_waiting", source: "file", id: "ada", name: "ada", sinceMs: 500 };
+  assert.deepEqual(await attention(to), [{ ...item, text: "asks: may I delete it?" }]);
+});
+
 test("who does not speak to us is told with how we know, if it waits, is silent or is lost", async () => {
   const sighting = (id: string, state: SightingState, source: SourceKind, doing?: string) => ({
     id,

@@ -103,12 +103,12 @@ function* noteActivities(notes: Notes, { registry }: State, nowMs: number): Look
   }
 }
 
-/** Those that do not speak to us themselves. */
+/** Of whom another source than the registry tells best: also of a registered agent that says nothing itself. */
 function* noteSeen(notes: Notes, seen: readonly Sighting[], nowMs: number): Look<void> {
   for (const { id, name, state, doing = "", known, sinceMs = nowMs } of seen) {
     yield;
     const source = known[0]?.source ?? "process";
-    if (known.some((one) => one.source === "registry")) continue;
+    if (source === "registry") continue;
     const about = { id, name, sinceMs };
     switch (state) {
       case "waiting":
