@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { observedId } from "../../core/index.ts";
 import { openTestDoor, type TestDoor } from "../../testing/http-door.ts";
+import { ManualClock } from "../../testing/manual-clock.ts";
 import { test as me } from "../../testing/test-plane.ts";
 import type { Agent, Attention, SightingState, SourceKind } from "../../wire/api/index.ts";
 import { limits } from "./limits.ts";
@@ -46,17 +47,32 @@ test("a question that a file tells of is not hidden because its agent is registe
   assert.deepEqual(await attention(to), [{ ...item, text: "asks: may I delete it?" }]);
 });
 
-test("who does not speak to us is told with how we know, if it waits, is silent or is lost", async () => {
-  const sighting = (id: string, state: SightingState, source: SourceKind, doing?: string) => ({
-    id,
-    name: "codex",
-    host: "here",
-    state,
-    sinceMs: 500,
-    known: [{ source, state, word: state, heardAtMs: 900 }],
-    isContradicted: false,
-    ...(doing === undefined ? {} : { doing }),
+const sinceMs = new ManualClock().nowMs() - 500;
+
+const sighting = (id: string, state: SightingState, source: SourceKind, doing?: string) => ({
+  id,
+  name: "codex",
+  host: "here",
+  state,
+  sinceMs,
+  known: [{ source, state, word: state, heardAtMs: 900 }],
+  isContradicted: false,
+  ...(doing === undefined ? {} : { doing }),
+});
+
+test("who was lost more than a day ago needs nobody any more", async () => {
+  let lostAtMs = 0;
+  await using to = await openTestDoor({
+    lookAround: async () => [{ ...sighting("codex-1", "lost", "hook"), sinceMs: lostAtMs }],
   });
+  const dayMs = 86_400_000;
+  lostAtMs = to.clock.nowMs() - dayMs;
+  assert.equal((await attention(to)).length, 1);
+  lostAtMs -= 1;
+  assert.deepEqual(await attention(to), []);
+});
+
+test("who does not speak to us is told with how we know, if it waits, is silent or is lost", async () => {
   await using to = await openTestDoor({
     lookAround: async () => [
       sighting("codex-1", "waiting", "hook", "delete 3 files?"),
@@ -66,7 +82,7 @@ test("who does not speak to us is told with how we know, if it waits, is silent 
       sighting("codex-5", "waiting", "registry", "told by the registry already"),
     ],
   });
-  const about = { name: "codex", sinceMs: 500 } as const;
+  const about = { name: "codex", sinceMs } as const;
   assert.deepEqual(await attention(to), [
     {
       kind: "agent_waiting",
@@ -87,7 +103,7 @@ test("who does not speak to us is told with how we know, if it waits, is silent 
       source: "file",
       id: "codex-2",
       ...about,
-      text: "its status file is not kept up to date any more",
+      text: "its status file is not kept up to date any more; if it is gone, agent-status prune --prune-after 60 removes the file",
     },
   ]);
 });

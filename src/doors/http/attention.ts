@@ -1,6 +1,7 @@
 /** What needs a person: who waits for one, who fell silent, what nobody can or will do. */
 import type { State } from "../../core/index.ts";
 import type { Answer, Attention, Sighting } from "../../wire/api/index.ts";
+import { limits as fileLimits } from "../../wire/status-file/index.ts";
 import { limits } from "./limits.ts";
 import type { OperationParts, Reply } from "./operations.ts";
 import { Smallest } from "./pages.ts";
@@ -120,8 +121,10 @@ function* noteSeen(notes: Notes, seen: readonly Sighting[], nowMs: number): Look
         });
         break;
       case "lost":
+        // What a machine left behind when it was switched off is no news for ever.
+        if (nowMs - sinceMs > fileLimits.pruneAfterMs) break;
         yield* notes.addFrom(source, { kind: "agent_unreachable", ...about }, () => {
-          return "its status file is not kept up to date any more";
+          return "its status file is not kept up to date any more; if it is gone, agent-status prune --prune-after 60 removes the file";
         });
         break;
       case "working":
