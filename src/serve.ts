@@ -9,15 +9,11 @@ import {
   type HttpDoor,
   type HttpDoorOptions,
   Metrics,
+  makeLookAround,
   openHttpDoor,
   Timeline,
 } from "./doors/http/index.ts";
-import {
-  makeLookAround,
-  openMirror,
-  openStatusDoor,
-  type StatusDoor,
-} from "./doors/status-files/index.ts";
+import { openMirror, openStatusDoor, type StatusDoor } from "./doors/status-files/index.ts";
 import { openWriter } from "./emitters/index.ts";
 import { type Log, MemoryLog, SqliteLog } from "./log/index.ts";
 import { type Keep, keepTime, Plane, SteadyClock } from "./plane/index.ts";
@@ -151,8 +147,9 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
   }
   const lookAround = makeLookAround({
     plane,
-    ...(statusDoor ? { door: statusDoor } : {}),
+    files: () => statusDoor?.files ?? [],
     findProcesses: status ? () => findProcesses() : () => [],
+    hostName,
     ...(status ? { surroundings: new Surroundings({ env: status.env }) } : {}),
   });
   let isClosing = false;

@@ -55,6 +55,12 @@ export const limits = {
   entriesReadMax: 200,
   entriesReadBytes: 1_048_576,
 
+  /** Processes are looked for at most so often, whoever asks. */
+  processesKeptMs: 5_000,
+  /** Of a large fleet not everyone is shown beside the files, and of what one holds not everything. */
+  registeredShownMax: 2_000,
+  holdsShownMax: 3,
+
   attentionMax: 200,
   /** Who says that it works, and nothing more for so long, is silent. */
   silentMs: 300_000,

@@ -7,9 +7,9 @@ import type {
   Lease,
   OperationName,
   Overview,
-  Sighting,
 } from "../../wire/api/index.ts";
 import type { Credentials } from "./credentials.ts";
+import type { LookAround } from "./look-around.ts";
 import { agentHandlers } from "./operations/agents.ts";
 import { electionHandlers } from "./operations/elections.ts";
 import { leaseHandlers } from "./operations/leases.ts";
@@ -52,11 +52,6 @@ export type OperationParts = {
   /** What a task may bring along and leave behind, where it is less than the API allows. */
   readonly taskLimits?: Partial<TaskLimits>;
 };
-
-/** Who waits for a person first. */
-export type LookAround = (options: {
-  readonly silentAfterMs: number;
-}) => Promise<readonly Sighting[]>;
 
 export type TaskLimits = { readonly inputBytesMax: number; readonly outputBytesMax: number };
 

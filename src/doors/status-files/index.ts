@@ -10,7 +10,6 @@ export {
 } from "./directory.ts";
 export { openStatusDoor, type StatusDoor, type StatusDoorOptions } from "./door.ts";
 export { StatusError, type StatusErrorCode } from "./errors.ts";
-export { makeLookAround } from "./look-around.ts";
 export { isMirrored, openMirror } from "./mirror.ts";
 export { type PruneOptions, prune } from "./prune.ts";
 export {

@@ -32,9 +32,4 @@ export const limits = {
   /** How often a registered agent's file is written anew, and for how many there is one. */
   mirrorBeatMs: 20_000,
   mirroredMax: 1_000,
-  /** Processes are looked for at most so often, whoever asks. */
-  processesKeptMs: 5_000,
-  /** Of a large fleet not everyone is shown beside the files, and of what one holds not everything. */
-  registeredShownMax: 2_000,
-  holdsShownMax: 3,
 } as const;

@@ -1,30 +1,38 @@
 /** Every agent that the daemon knows: from its registry, the files it watches, and this machine's processes. */
-import { hostname } from "node:os";
 import type { AgentId, State } from "../../core/index.ts";
 import type { Plane } from "../../plane/index.ts";
 import {
   type FoundProcess,
   type RegisteredAgent,
+  type StatusFile,
   type Surroundings,
   sight,
 } from "../../sightings/index.ts";
 import type { Sighting } from "../../wire/api/index.ts";
-import type { StatusDoor } from "./door.ts";
 import { limits } from "./limits.ts";
 
+/** Who waits for a person first. */
 export type LookAround = (options: {
   readonly silentAfterMs: number;
 }) => Promise<readonly Sighting[]>;
 
 export type Sources = {
   readonly plane: Plane;
-  /** Absent: files are not looked at. */
-  readonly door?: Pick<StatusDoor, "files">;
+  /** As they were last read. */
+  readonly files: () => readonly StatusFile[];
   readonly findProcesses: () => readonly FoundProcess[];
+  /** This machine. */
+  readonly hostName: string;
   readonly surroundings?: Surroundings;
 };
 
-export function makeLookAround({ plane, door, findProcesses, surroundings }: Sources): LookAround {
+export function makeLookAround({
+  plane,
+  files: filesNow,
+  findProcesses,
+  hostName,
+  surroundings,
+}: Sources): LookAround {
   let found: { readonly processes: readonly FoundProcess[]; readonly atMs: number } | undefined;
   return async ({ silentAfterMs }) => {
     const nowMs = Date.now();
@@ -34,9 +42,8 @@ export function makeLookAround({ plane, door, findProcesses, surroundings }: Sou
     }
     const { processes } = found;
     const registered = await plane.read(registeredIn);
-    const files = door?.files ?? [];
-    const options = { nowMs, silentAfterMs, hostName: hostname() };
-    const seen = sight({ files, registered, processes }, options);
+    const files = filesNow();
+    const seen = sight({ files, registered, processes }, { nowMs, silentAfterMs, hostName });
     return surroundings ? surroundings.look(seen, { files, processes }) : seen;
   };
 }
