@@ -145,7 +145,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
   if (status?.isMirroring) {
     opened.use(await openMirror(plane, { directory: status.directory, warn }));
   }
-  const lookAround = makeLookAround({
+  const looks = makeLookAround({
     plane,
     files: () => statusDoor?.files ?? [],
     findProcesses: status ? () => findProcesses() : () => [],
@@ -172,7 +172,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       const asked = model && (await model.ask(question.query));
       return await plane.read(() => find.search(question, asked));
     },
-    lookAround,
+    ...looks,
     ranking: () => (model ? find.ranking(model.trouble) : { ranking: "table" }),
     ...(options.taskLimits ? { taskLimits: options.taskLimits } : {}),
     isReady: () => !isClosing,

@@ -122,6 +122,7 @@ async function serveIn(
       find: async () => ({ hits: [], ranking: "table" }),
       ranking: () => ({ ranking: "table" }),
       lookAround: async () => [],
+      lookClosely: (seen) => seen,
       isReady: () => true,
       onFault: (fault) => assert.fail(String(fault)),
     }),

@@ -72,6 +72,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     find: (question) => findByTools(plane, question),
     ranking: () => ({ ranking: "table" }),
     lookAround: async () => [],
+    lookClosely: (seen) => seen,
     isReady: () => true,
     onFault,
     ...rest,

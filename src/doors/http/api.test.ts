@@ -144,6 +144,7 @@ const crowdRefusals = (call: (to: TestDoor) => Promise<Refusal>): Refusals => ({
 /** One way into each refusal that an operation names as its own. */
 const refusedFor: Readonly<Partial<Record<OperationName, Refusals>>> = {
   getAttention: crowdRefusals((to) => to.refused("getAttention", {})),
+  getStatus: crowdRefusals((to) => to.refused("getStatus", {})),
   listEntries: crowdRefusals((to) => to.refused("listEntries", {})),
   listAgents: crowdRefusals((to) => to.refused("listAgents", {})),
   listLeases: crowdRefusals((to) => to.refused("listLeases", {})),

@@ -44,7 +44,7 @@ const about: About = {
 /** What these tests do not look at. */
 const plain: Pick<
   HttpDoorOptions,
-  "about" | "timeline" | "credentials" | "find" | "ranking" | "lookAround"
+  "about" | "timeline" | "credentials" | "find" | "ranking" | "lookAround" | "lookClosely"
 > = {
   about: () => about,
   timeline: new Timeline(),
@@ -52,6 +52,7 @@ const plain: Pick<
   find: async () => ({ hits: [], ranking: "table" }),
   ranking: () => ({ ranking: "table" }),
   lookAround: async () => [],
+  lookClosely: (seen) => seen,
 };
 const paths = ["/", "/healthz", "/readyz", "/metrics", "/api/v1/overview", "/api/v1/events"];
 const loopback = [{ host: "127.0.0.1", port: 0 }];

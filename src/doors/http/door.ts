@@ -31,6 +31,7 @@ export type HttpDoorOptions = {
   readonly find: OperationParts["find"];
   readonly ranking: OperationParts["ranking"];
   readonly lookAround: OperationParts["lookAround"];
+  readonly lookClosely: OperationParts["lookClosely"];
   readonly taskLimits?: NonNullable<OperationParts["taskLimits"]>;
   /** Whether a load balancer should send callers here. */
   readonly isReady: () => boolean;

@@ -55,6 +55,8 @@ export const limits = {
   entriesReadMax: 200,
   entriesReadBytes: 1_048_576,
 
+  /** Whoever asks who is around within this time, and nothing has happened, is told the same. */
+  lookSharedMs: 250,
   /** Processes are looked for at most so often, whoever asks. */
   processesKeptMs: 5_000,
   /** Of a large fleet not everyone is shown beside the files, and of what one holds not everything. */

@@ -1,33 +1,110 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { register } from "../../testing/commands.ts";
-import { test as me, openPlane } from "../../testing/test-plane.ts";
+import { MemoryLog } from "../../log/index.ts";
+import { heartbeat, register } from "../../testing/commands.ts";
+import { openTestDoor } from "../../testing/http-door.ts";
+import { ManualClock } from "../../testing/manual-clock.ts";
+import { test as me, openPlane, type TestPlane } from "../../testing/test-plane.ts";
+import type { Sighting } from "../../wire/api/index.ts";
 import { printTimestamp, type StatusRecord, schemaVersion } from "../../wire/status-file/index.ts";
-import { makeLookAround } from "./look-around.ts";
+import { type LookAround, makeLookAround } from "./look-around.ts";
+
+const silentAfterMs = 300_000;
 
 test("a registered agent and its file are one, and the file says more", async () => {
   await using opened = await openPlane();
-  const { plane } = opened;
-  await plane.submit(register("ada"), me, () => ({}));
-  const look = makeLookAround({
-    plane,
-    files: () => [{ path: "/s/ada.json", record: recordOf("ada", { state: "working" }) }],
-    findProcesses: () => [],
-    hostName: "here",
-  });
-  const seen = await look({ silentAfterMs: 300_000 });
+  await opened.plane.submit(register("ada"), me, () => ({}));
+  const { lookAround } = watching(opened, ["ada"]);
+  const seen = await lookAround({ silentAfterMs });
   assert.deepEqual(
     seen.map(({ id, known }) => [id, ...known.map(({ source }) => source)]),
     [["ada", "file", "registry"]],
   );
 });
 
-function recordOf(id: string, task: NonNullable<StatusRecord["task"]>): StatusRecord {
+test("one look serves all who ask at once, unless something has happened", async () => {
+  await using opened = await openPlane();
+  const { lookAround, looks } = watching(opened, ["codex-1"]);
+  const ask = () => lookAround({ silentAfterMs });
+  await Promise.all([ask(), ask(), ask()]);
+  assert.equal(looks(), 1);
+  await opened.plane.submit(register("ada"), me, () => ({}));
+  const [seen] = await Promise.all([ask(), ask()]);
+  assert.equal(looks(), 2);
+  assert.equal(seen.length, 2);
+  await lookAround({ silentAfterMs: 1_000 });
+  assert.equal(looks(), 3, "others mean something else by silence");
+});
+
+test("after a restart nobody is silent for what could not be heard", async () => {
+  const log = new MemoryLog();
+  const clock = new ManualClock();
+  {
+    await using before = await openPlane({ log, clock });
+    await before.plane.submit(register("ada", { ttlMs: 86_400_000 }), me, () => ({}));
+    await before.plane.submit(heartbeat("ada", "writing main.tf"), me, () => ({}));
+  }
+  clock.leap(silentAfterMs * 2);
+  await using after = await openPlane({ log, clock });
+  const state = async (): Promise<unknown> => {
+    const [ada] = await watching(after, []).lookAround({ silentAfterMs });
+    return ada?.state;
+  };
+  assert.equal(await state(), "working");
+  // In steps that are too short for the plane to think that it was suspended.
+  for (let passedMs = 0; passedMs <= silentAfterMs; passedMs += 4_000) {
+    clock.leap(4_000);
+    await after.plane.submit(heartbeat("ada"), me, () => ({}));
+  }
+  assert.equal(await state(), "silent");
+});
+
+test("only whom is shown is looked at closely, and what needs a person is found without", async () => {
+  const ids = ["a", "b", "c", "d"];
+  const closely: number[] = [];
+  await using to = await openTestDoor({
+    lookAround: async () => ids.map(sightingOf),
+    lookClosely: (seen) => {
+      closely.push(seen.length);
+      return seen.map((one) => ({ ...one, branch: "main" }));
+    },
+  });
+  const { agents, total } = await to.done("getStatus", { limit: 2 });
+  assert.deepEqual([agents.length, agents[0]?.branch, total], [2, "main", 4]);
+  assert.equal((await to.done("getAttention", {})).total, 4);
+  assert.deepEqual(closely, [2]);
+});
+
+function watching(
+  { plane, clock }: TestPlane,
+  ids: readonly string[],
+): { readonly lookAround: LookAround; readonly looks: () => number } {
+  let looks = 0;
+  const { lookAround } = makeLookAround({
+    plane,
+    files: () => {
+      looks += 1;
+      return ids.map((id) => ({ path: `/s/${id}.json`, record: recordOf(id, clock.nowMs()) }));
+    },
+    findProcesses: () => [],
+    hostName: "here",
+  });
+  return { lookAround, looks: () => looks };
+}
+
+function recordOf(id: string, nowMs: number): StatusRecord {
   return {
     schema_version: schemaVersion,
     agent_id: id,
     agent_name: id,
-    runtime: { lifecycle: "running", updated_at: printTimestamp(Date.now()) },
-    task,
+    runtime: { lifecycle: "running", updated_at: printTimestamp(nowMs) },
+    task: { state: "working" },
   };
+}
+
+function sightingOf(id: string): Sighting {
+  const known = [
+    { source: "file", state: "waiting", word: "input-required", heardAtMs: 1 },
+  ] as const;
+  return { id, name: id, host: "here", state: "waiting", known, isContradicted: false };
 }

@@ -1,4 +1,5 @@
 /** Every agent that the daemon knows: from its registry, the files it watches, and this machine's processes. */
+import { performance } from "node:perf_hooks";
 import type { AgentId, State } from "../../core/index.ts";
 import type { Plane } from "../../plane/index.ts";
 import {
@@ -16,6 +17,9 @@ export type LookAround = (options: {
   readonly silentAfterMs: number;
 }) => Promise<readonly Sighting[]>;
 
+/** The same, with what lies around them on this machine's disk. To be asked only for whom is shown. */
+export type LookClosely = (seen: readonly Sighting[]) => readonly Sighting[];
+
 export type Sources = {
   readonly plane: Plane;
   /** As they were last read. */
@@ -23,28 +27,60 @@ export type Sources = {
   readonly findProcesses: () => readonly FoundProcess[];
   /** This machine. */
   readonly hostName: string;
+  /** Absent: the disk is not looked at. */
   readonly surroundings?: Surroundings;
 };
 
-export function makeLookAround({
-  plane,
-  files: filesNow,
-  findProcesses,
-  hostName,
-  surroundings,
-}: Sources): LookAround {
-  let found: { readonly processes: readonly FoundProcess[]; readonly atMs: number } | undefined;
-  return async ({ silentAfterMs }) => {
-    const nowMs = Date.now();
-    // Many may ask at once, and processes do not come and go that fast.
-    if (!found || nowMs - found.atMs >= limits.processesKeptMs) {
-      found = { processes: findProcesses(), atMs: nowMs };
-    }
-    const { processes } = found;
-    const registered = await plane.read(registeredIn);
-    const files = filesNow();
-    const seen = sight({ files, registered, processes }, { nowMs, silentAfterMs, hostName });
-    return surroundings ? surroundings.look(seen, { files, processes }) : seen;
+export function makeLookAround(sources: Sources): {
+  readonly lookAround: LookAround;
+  readonly lookClosely: LookClosely;
+} {
+  const { plane, files, hostName, surroundings } = sources;
+  const processes = remembering(sources.findProcesses, limits.processesKeptMs);
+  let last: Shared | undefined;
+
+  const look = async (silentAfterMs: number): Promise<readonly Sighting[]> => {
+    const { registered, nowMs } = await plane.read((state, nowMs) => ({
+      registered: registeredIn(state),
+      nowMs,
+    }));
+    const found = { files: files(), registered, processes: processes() };
+    return sight(found, { nowMs, silentAfterMs, hostName });
+  };
+
+  return {
+    lookAround: ({ silentAfterMs }) => {
+      const { lastSequence: sequence } = plane;
+      const atMs = performance.now();
+      // A page asks for its list and for what needs a person at once, and several pages do: one look serves
+      // all, unless something has happened since.
+      const isFresh =
+        last?.sequence === sequence &&
+        last.silentAfterMs === silentAfterMs &&
+        atMs - last.atMs < limits.lookSharedMs;
+      if (!last || !isFresh) last = { seen: look(silentAfterMs), silentAfterMs, sequence, atMs };
+      return last.seen;
+    },
+    lookClosely: (seen) =>
+      surroundings ? surroundings.look(seen, { files: files(), processes: processes() }) : seen,
+  };
+}
+
+/** A look, and what it was a look at. */
+type Shared = {
+  readonly seen: Promise<readonly Sighting[]>;
+  readonly silentAfterMs: number;
+  readonly sequence: number;
+  readonly atMs: number;
+};
+
+/** Many may ask at once, and processes do not come and go that fast. */
+function remembering<Value>(find: () => Value, keptMs: number): () => Value {
+  let kept: { readonly value: Value; readonly atMs: number } | undefined;
+  return () => {
+    const atMs = performance.now();
+    if (!kept || atMs - kept.atMs >= keptMs) kept = { value: find(), atMs };
+    return kept.value;
   };
 }
 
@@ -68,7 +104,9 @@ function registeredAs(
   const agent = registry.agents.get(id);
   if (!agent) return undefined;
   const activity = registry.activities.get(id);
-  const reportedAtMs = registry.reports.get(id);
+  // Reports are soft: after a restart nobody is silent for what could not be heard.
+  const reportedAtMs =
+    activity && (registry.reports.get(id) ?? Math.max(activity.sinceMs, registry.listeningSinceMs));
   const held = [...(leases.byHolder.get(id)?.values().take(limits.holdsShownMax) ?? [])];
   const claimed = [...(tasks.byClaimant.get(id)?.values().take(limits.holdsShownMax) ?? [])];
   const types = claimed.flatMap((taskId) => tasks.byId.get(taskId)?.type ?? []);

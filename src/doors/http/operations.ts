@@ -9,7 +9,7 @@ import type {
   Overview,
 } from "../../wire/api/index.ts";
 import type { Credentials } from "./credentials.ts";
-import type { LookAround } from "./look-around.ts";
+import type { LookAround, LookClosely } from "./look-around.ts";
 import { agentHandlers } from "./operations/agents.ts";
 import { electionHandlers } from "./operations/elections.ts";
 import { leaseHandlers } from "./operations/leases.ts";
@@ -49,6 +49,7 @@ export type OperationParts = {
   readonly ranking: () => Overview["find"];
   /** Every agent that is known, whoever tells of it. */
   readonly lookAround: LookAround;
+  readonly lookClosely: LookClosely;
   /** What a task may bring along and leave behind, where it is less than the API allows. */
   readonly taskLimits?: Partial<TaskLimits>;
 };

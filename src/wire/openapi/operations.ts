@@ -87,7 +87,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
         .meta({ default: limits.silentAfterMsDefault }),
     }),
     answer: v.sightings,
-    refusals: [],
+    refusals: ["limit_reached"],
   },
   listEntries: {
     summary: "The log, newest first",

@@ -2,18 +2,27 @@
 import type { Sighting, SightingState } from "../../../wire/api/index.ts";
 import { limits as wireLimits } from "../../../wire/openapi/index.ts";
 import type { Handlers, OperationParts } from "../operations.ts";
+import { lookInTurns } from "../slices.ts";
 
-export function statusHandlers({ plane, lookAround }: OperationParts): Pick<Handlers, "getStatus"> {
+export function statusHandlers({
+  plane,
+  lookAround,
+  lookClosely,
+}: OperationParts): Pick<Handlers, "getStatus"> {
   return {
-    getStatus: async ({
-      limit = wireLimits.pageDefault,
-      silentAfterMs = wireLimits.silentAfterMsDefault,
-    }) => {
-      const seen = await lookAround({ silentAfterMs });
-      const nowMs = await plane.read((_, nowMs) => nowMs);
-      const counts = countStates(seen);
-      return { value: { agents: seen.slice(0, limit), total: seen.length, counts, nowMs } };
-    },
+    getStatus: (
+      { limit = wireLimits.pageDefault, silentAfterMs = wireLimits.silentAfterMsDefault },
+      { signal },
+    ) =>
+      lookInTurns(plane, signal, async (turn) => {
+        await turn();
+        const seen = await lookAround({ silentAfterMs });
+        // The disk is slow: a turn of its own, and only for whom is shown.
+        await turn();
+        const agents = lookClosely(seen.slice(0, limit));
+        const nowMs = await plane.read((_, nowMs) => nowMs);
+        return { agents, total: seen.length, counts: countStates(seen), nowMs };
+      }),
   };
 }
 
