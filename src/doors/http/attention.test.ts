@@ -79,7 +79,7 @@ test("who does not speak to us is told with how we know, if it waits, is silent 
       sighting("codex-2", "lost", "file"),
       sighting("codex-3", "silent", "file", "npm test"),
       sighting("codex-4", "working", "process"),
-      sighting("codex-5", "waiting", "registry", "told by the registry already"),
+      sighting("codex-5", "lost", "registry"),
     ],
   });
   const about = { name: "codex", sinceMs } as const;
@@ -108,6 +108,26 @@ test("who does not speak to us is told with how we know, if it waits, is silent 
   ]);
 });
 
+test("what needs a person says of an agent what the list says of it", async () => {
+  let state: SightingState = "working";
+  const ids: string[] = [];
+  await using to = await openTestDoor({
+    lookAround: async () => ids.map((id) => sighting(id, state, "registry", "main.tf")),
+  });
+  const { id } = await register(to, "ada");
+  await to.done("heartbeat", { agentId: id, activity: { state: "waiting", note: "may I?" } });
+  assert.equal(
+    (await attention(to))[0]?.text,
+    "asks: may I?",
+    "whoever is not shown speaks itself",
+  );
+  ids.push(id);
+  assert.deepEqual(await attention(to), [], "another source may know of its progress");
+  state = "silent";
+  const [item] = await attention(to);
+  assert.deepEqual([item?.kind, item?.source, item?.id], ["agent_silent", "registry", id]);
+});
+
 test("agents that are only observed are counted apart from those that are registered", async () => {
   await using to = await openTestDoor();
   const seen = { name: "codex", note: "", goal: "", workspace: "", source: "hook" } as const;
@@ -126,7 +146,7 @@ test("an agent that says it works, and nothing more for five minutes, is silent"
   await passWithHeartbeats(to, agentId, limits.silentMs);
   assert.deepEqual(await attention(to), []);
   await passWithHeartbeats(to, agentId, 4_000);
-  const text = "says it works, but nothing was heard of its progress; last: writing: main.tf";
+  const text = "says it works, but made no progress; last: main.tf";
   const item = {
     kind: "agent_silent",
     source: "registry",

@@ -30,8 +30,8 @@ async function lookFor(
   );
   return slices(plane, turn, function* (state, nowMs) {
     const notes = new Notes();
-    yield* noteActivities(notes, state, nowMs);
     yield* noteSeen(notes, seen, nowMs);
+    yield* noteUnseen(notes, state, { seen, nowMs });
     yield* noteUnreachable(notes, state);
     yield* noteDeadTasks(notes, state);
     yield* noteLeaderless(notes, state);
@@ -84,45 +84,23 @@ class Notes {
 
 type Note = { readonly about: Omit<Attention, "text">; readonly text: () => string };
 
-function* noteActivities(notes: Notes, { registry }: State, nowMs: number): Look<void> {
-  for (const [id, { state, note, sinceMs }] of registry.activities) {
-    yield;
-    if (state === "idle") continue;
-    const agent = registry.agents.get(id);
-    if (agent?.liveness !== "alive") continue;
-    const { name } = agent.card;
-    if (state === "waiting") {
-      yield* notes.add({ kind: "agent_waiting", id, name, sinceMs }, () => asks(note));
-      continue;
-    }
-    const heardAtMs = registry.reports.get(id) ?? Math.max(sinceMs, registry.listeningSinceMs);
-    if (nowMs - heardAtMs <= limits.silentMs) continue;
-    yield* notes.add({ kind: "agent_silent", id, name, sinceMs: heardAtMs }, () => {
-      const last = note === "" ? state : `${state}: ${note}`;
-      return `says it works, but nothing was heard of its progress; last: ${last}`;
-    });
-  }
-}
-
-/** Of whom another source than the registry tells best: also of a registered agent that says nothing itself. */
+/** Whoever is shown is judged as it is shown. */
 function* noteSeen(notes: Notes, seen: readonly Sighting[], nowMs: number): Look<void> {
   for (const { id, name, state, doing = "", known, sinceMs = nowMs } of seen) {
     yield;
     const source = known[0]?.source ?? "process";
-    if (source === "registry") continue;
     const about = { id, name, sinceMs };
     switch (state) {
       case "waiting":
         yield* notes.addFrom(source, { kind: "agent_waiting", ...about }, () => asks(doing));
         break;
       case "silent":
-        yield* notes.addFrom(source, { kind: "agent_silent", ...about }, () => {
-          return `says it works, but made no progress${doing === "" ? "" : `; last: ${doing}`}`;
-        });
+        yield* notes.addFrom(source, { kind: "agent_silent", ...about }, () => isStill(doing));
         break;
       case "lost":
-        // What a machine left behind when it was switched off is no news for ever.
-        if (nowMs - sinceMs > fileLimits.pruneAfterMs) break;
+        // Whom the registry misses is told below, whether it is shown or not. And what a machine left behind
+        // when it was switched off is no news for ever.
+        if (source === "registry" || nowMs - sinceMs > fileLimits.pruneAfterMs) break;
         yield* notes.addFrom(source, { kind: "agent_unreachable", ...about }, () => {
           return "its status file is not kept up to date any more; if it is gone, agent-status prune --prune-after 60 removes the file";
         });
@@ -137,8 +115,36 @@ function* noteSeen(notes: Notes, seen: readonly Sighting[], nowMs: number): Look
   }
 }
 
+/** Of a large fleet not everyone is shown: the others by what they say themselves. */
+function* noteUnseen(
+  notes: Notes,
+  { registry }: State,
+  { seen, nowMs }: { readonly seen: readonly Sighting[]; readonly nowMs: number },
+): Look<void> {
+  const shown = new Set<string>(seen.map(({ id }) => id));
+  for (const [id, { state, note, sinceMs }] of registry.activities) {
+    yield;
+    if (state === "idle" || shown.has(id)) continue;
+    const agent = registry.agents.get(id);
+    if (agent?.liveness !== "alive") continue;
+    const { name } = agent.card;
+    if (state === "waiting") {
+      yield* notes.add({ kind: "agent_waiting", id, name, sinceMs }, () => asks(note));
+      continue;
+    }
+    const heardAtMs = registry.reports.get(id) ?? Math.max(sinceMs, registry.listeningSinceMs);
+    if (nowMs - heardAtMs <= limits.silentMs) continue;
+    const about = { kind: "agent_silent", id, name, sinceMs: heardAtMs } as const;
+    yield* notes.add(about, () => isStill(note));
+  }
+}
+
 function asks(note: string): string {
   return note === "" ? "waits for a person" : `asks: ${note}`;
+}
+
+function isStill(last: string): string {
+  return `says it works, but made no progress${last === "" ? "" : `; last: ${last}`}`;
 }
 
 function* noteUnreachable(notes: Notes, { registry }: State): Look<void> {
