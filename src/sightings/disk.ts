@@ -1,5 +1,14 @@
 /** Files that others write, read with bounds: whatever stands at a path, nothing hangs, grows or throws. */
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  type Stats,
+  statSync,
+} from "node:fs";
 
 /** Opened so that a pipe without a writer does not hold us up. */
 const flags = constants.O_RDONLY | constants.O_NONBLOCK;
@@ -18,6 +27,25 @@ export function withFile<Result>(
     return undefined;
   } finally {
     if (file !== undefined) closeSync(file);
+  }
+}
+
+/** What stands at a path; undefined if there is nothing, or we may not know. */
+export function statsOf(path: string): Stats | undefined {
+  try {
+    // To throw costs ten times the look.
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+/** None for what is no directory. */
+export function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
   }
 }
 

@@ -36,18 +36,23 @@ export const limits = {
 
   /** Of the sightings that are looked at closely; whoever has more does not read them all. */
   surroundingsMax: 200,
-  /** How much of other programs' records is read at a look: some 20 ms of work. */
-  usageBytesPerLook: 25_165_824,
+  /** How much of other programs' records is read at a look: some 30 ms of work where every line counts. */
+  usageBytesPerLook: 8_388_608,
+  /** How many records are opened for it, and how many places looked at to find one: less than 10 µs each. */
+  usageFilesPerLook: 1_000,
+  usageSearchesPerLook: 3_000,
   /** At a time. A line of a record that is longer holds pictures, and its file is not summed up. */
   usageChunkBytes: 8_388_608,
-  /** Where totals stand at the end of a file. A few answers fit into it. */
+  /** Where totals stand at the end of a file: mostly in the first of these, and a few answers fit into the second. */
+  shortTailBytes: 65_536,
   tailBytes: 524_288,
   /** Of which it is remembered what was read. */
   usageFilesMax: 500,
   /** A message of several parts comes again within so many others. */
   recentMessagesMax: 256,
   subagentFilesMax: 200,
-  projectFoldersMax: 2_000,
+  /** Of what may be looked at in a search: so a look can list them and look into each. */
+  projectFoldersMax: 1_000,
   /** Who writes a database is done soon, or we do without. */
   databaseMs: 50,
 } as const;

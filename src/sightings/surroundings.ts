@@ -12,7 +12,7 @@ import type { Found } from "./sight.ts";
 import type { FoundProcess, Sighting, StatusFile } from "./types.ts";
 import { ClaudeTranscripts } from "./usage/claude-code.ts";
 import { CodexRollouts } from "./usage/codex.ts";
-import type { Budget } from "./usage/growing.ts";
+import { type Budget, budgetOfLook } from "./usage/growing.ts";
 import { OpencodeDatabases } from "./usage/opencode.ts";
 import { PiSessions } from "./usage/pi.ts";
 import type { Usage } from "./usage/usage.ts";
@@ -46,21 +46,25 @@ export class Surroundings {
     const byPath = new Map(files.map((file) => [file.path, file]));
     const byPid = new Map(processes.map((found) => [found.pid, found]));
     const branches = new Map<string, string | undefined>();
-    const budget: Budget = { bytes: limits.usageBytesPerLook };
-    return sightings.map((sighting, index) => {
-      // The registry may tell of another machine, whose paths mean nothing here.
-      const isHere = sighting.known.some(({ source }) => source !== "registry");
-      if (!isHere || index >= limits.surroundingsMax) return sighting;
-      const { workspace, pid } = sighting;
-      if (workspace !== undefined && !branches.has(workspace)) {
-        branches.set(workspace, branchOf(workspace));
-      }
-      const branch = workspace === undefined ? undefined : branches.get(workspace);
-      const found = pid === undefined ? undefined : byPid.get(pid);
-      const records = sighting.known.flatMap(({ path = "" }) => byPath.get(path) ?? []);
-      const usage = this.#usage(sighting, records, found, budget);
-      return { ...sighting, ...(branch === undefined ? {} : { branch }), ...usage };
-    });
+    const budget = budgetOfLook();
+    try {
+      return sightings.map((sighting, index) => {
+        // The registry may tell of another machine, whose paths mean nothing here.
+        const isHere = sighting.known.some(({ source }) => source !== "registry");
+        if (!isHere || index >= limits.surroundingsMax) return sighting;
+        const { workspace, pid } = sighting;
+        if (workspace !== undefined && !branches.has(workspace)) {
+          branches.set(workspace, branchOf(workspace));
+        }
+        const branch = workspace === undefined ? undefined : branches.get(workspace);
+        const found = pid === undefined ? undefined : byPid.get(pid);
+        const records = sighting.known.flatMap(({ path = "" }) => byPath.get(path) ?? []);
+        const usage = this.#usage(sighting, records, found, budget);
+        return { ...sighting, ...(branch === undefined ? {} : { branch }), ...usage };
+      });
+    } finally {
+      this.#opencode.close();
+    }
   }
 
   #usage(

@@ -3,9 +3,8 @@
  * sub-agents to files of their own. A message of several parts stands there several times, with what was
  * used up to then. What it cost is written when a session ends, and holds until it goes on.
  */
-import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { isObject, parseJson, withFile } from "../disk.ts";
+import { isObject, namesIn, parseJson, statsOf } from "../disk.ts";
 import { limits } from "../limits.ts";
 import { type Budget, GrowingFiles } from "./growing.ts";
 import { objectIn, sumOf, type Usage, usageOf } from "./usage.ts";
@@ -28,6 +27,9 @@ export class ClaudeTranscripts {
     add: addLine,
   });
   readonly #paths = new Map<string, string>();
+  /** Sessions that were found in no folder, and the newest change of a folder up to which they were looked for. */
+  readonly #missed = new Map<string, number>();
+  readonly #projects = new Map<string, Projects>();
 
   /** `directory` is where its settings are. */
   usage(
@@ -36,9 +38,10 @@ export class ClaudeTranscripts {
     workspace: string | undefined,
     budget: Budget,
   ): Usage | undefined {
-    const path = this.#pathOf(directory, session, workspace);
+    const path = this.#pathOf(directory, { session, workspace, budget });
     if (path === undefined) return undefined;
     const aside = path.replace(/\.jsonl$/, "/subagents");
+    budget.searches -= 1;
     const parts = namesIn(aside).filter((name) => name.endsWith(".jsonl"));
     if (parts.length > limits.subagentFilesMax) return undefined;
     let input = 0;
@@ -54,25 +57,63 @@ export class ClaudeTranscripts {
     return usageOf(input, output, costUsd);
   }
 
-  #pathOf(directory: string, session: string, workspace: string | undefined): string | undefined {
+  #pathOf(directory: string, { session, workspace, budget }: Wanted): string | undefined {
     if (!/^[\w-]{1,100}$/.test(session)) return undefined;
     const projects = join(directory, "projects");
     const key = join(projects, session);
     const known = this.#paths.get(key);
-    if (known !== undefined && isFile(known)) return known;
+    if (known !== undefined && (budget.searches <= 0 || isFile(known, budget))) return known;
+    const inFolder = (folder: string): string => join(projects, folder, `${session}.jsonl`);
+    if (budget.searches <= 0) return undefined;
     // It is kept under the directory where it began, which it may have left since.
-    const likely = workspace === undefined ? [] : [workspace.replaceAll(/[^A-Za-z0-9]/g, "-")];
-    for (const folders of [likely, namesIn(projects).slice(0, limits.projectFoldersMax)]) {
-      for (const folder of folders) {
-        const path = join(projects, folder, `${session}.jsonl`);
-        if (!isFile(path)) continue;
-        if (this.#paths.size >= limits.usageFilesMax) this.#paths.clear();
-        this.#paths.set(key, path);
-        return path;
-      }
+    const likely = workspace?.replaceAll(/[^A-Za-z0-9]/g, "-");
+    if (likely !== undefined && isFile(inFolder(likely), budget)) {
+      return remember(this.#paths, key, inFolder(likely));
     }
+    const { folders, changedAtMs } = this.#foldersOf(projects, budget);
+    // A file that is added changes its folder.
+    const missedAtMs = this.#missed.get(key) ?? Number.NEGATIVE_INFINITY;
+    for (const folder of folders) {
+      if (folder.changedAtMs < missedAtMs) continue;
+      // Goes on at the next look; whoever was missed everywhere is not looked for again.
+      if (budget.searches <= 0) return undefined;
+      const path = inFolder(folder.name);
+      if (isFile(path, budget)) return remember(this.#paths, key, path);
+    }
+    remember(this.#missed, key, changedAtMs);
     return undefined;
   }
+
+  /** Listed once a look, whoever asks for them. */
+  #foldersOf(projects: string, budget: Budget): Projects {
+    const listed = this.#projects.get(projects);
+    if (listed?.budget === budget) return listed;
+    const folders = namesIn(projects)
+      .slice(0, limits.projectFoldersMax)
+      .map((name) => ({ name, changedAtMs: statsOf(join(projects, name))?.mtimeMs ?? 0 }));
+    budget.searches -= folders.length;
+    const changedAtMs = folders.reduce((newest, one) => Math.max(newest, one.changedAtMs), 0);
+    return remember(this.#projects, projects, { budget, folders, changedAtMs });
+  }
+}
+
+type Wanted = {
+  readonly session: string;
+  readonly workspace: string | undefined;
+  readonly budget: Budget;
+};
+
+/** The folders of transcripts, as they were at one look. */
+type Projects = {
+  readonly budget: Budget;
+  readonly folders: readonly { readonly name: string; readonly changedAtMs: number }[];
+  readonly changedAtMs: number;
+};
+
+function remember<Value>(kept: Map<string, Value>, key: string, value: Value): Value {
+  if (kept.size >= limits.usageFilesMax && !kept.has(key)) kept.clear();
+  kept.set(key, value);
+  return value;
 }
 
 function addLine(total: Total, text: string): void {
@@ -111,14 +152,7 @@ function addLine(total: Total, text: string): void {
   }
 }
 
-function namesIn(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
-}
-
-function isFile(path: string): boolean {
-  return withFile(path, () => true) === true;
+function isFile(path: string, budget: Budget): boolean {
+  budget.searches -= 1;
+  return statsOf(path)?.isFile() === true;
 }

@@ -2,9 +2,8 @@
  * Codex appends what happens to `sessions/<year>/<month>/<day>/rollout-<time>-<session>.jsonl`, and after each
  * answer what all of it came to: the end of the file is enough. It keeps no prices.
  */
-import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { parseJson, readBytes, withFile } from "../disk.ts";
+import { namesIn, parseJson, readBytes, withFile } from "../disk.ts";
 import { limits } from "../limits.ts";
 import type { Budget } from "./growing.ts";
 import { objectIn, sumOf, type Usage, usageOf } from "./usage.ts";
@@ -16,26 +15,35 @@ export class CodexRollouts {
   readonly #paths = new Map<string, string>();
 
   usage(directory: string, session: string, budget: Budget): Usage | undefined {
-    const path = this.#pathOf(directory, session);
+    const path = this.#pathOf(directory, session, budget);
     if (path === undefined) return undefined;
+    const kept = this.#kept.get(path);
+    // What it came to before is told until there is time to look again.
+    if (budget.files <= 0 || budget.bytes <= 0) return kept?.usage;
+    budget.files -= 1;
     return withFile(path, (file, { size, mtimeMs }) => {
       const stamp = `${size} ${mtimeMs}`;
-      const kept = this.#kept.get(path);
       if (kept?.stamp === stamp) return kept.usage;
-      const count = Math.min(size, limits.tailBytes);
-      const usage = lastUsage(readBytes(file, size - count, count));
-      budget.bytes -= count;
+      let usage: Usage | undefined;
+      for (const tailBytes of [limits.shortTailBytes, limits.tailBytes]) {
+        const count = Math.min(size, tailBytes);
+        usage = lastUsage(readBytes(file, size - count, count));
+        budget.bytes -= count;
+        if (usage || count === size) break;
+      }
       if (this.#kept.size >= limits.usageFilesMax) this.#kept.clear();
       this.#kept.set(path, { stamp, usage });
       return usage;
     });
   }
 
-  #pathOf(directory: string, session: string): string | undefined {
+  #pathOf(directory: string, session: string, budget: Budget): string | undefined {
     const key = join(directory, session);
     const known = this.#paths.get(key);
     if (known !== undefined) return known;
     for (const day of daysOf(session)) {
+      if (budget.searches <= 0) return undefined;
+      budget.searches -= 1;
       const folder = join(directory, "sessions", ...day);
       const name = namesIn(folder).find((each) => each.endsWith(`-${session}.jsonl`));
       if (name === undefined) continue;
@@ -78,12 +86,4 @@ function lastUsage(tail: Buffer): Usage | undefined {
     if (at === 0) break;
   }
   return undefined;
-}
-
-function namesIn(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
 }
