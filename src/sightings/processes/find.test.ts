@@ -45,6 +45,29 @@ class Running implements AsyncDisposable {
 const found = (pid: number, home = "/nowhere"): FoundProcess | undefined =>
   findProcesses({ home }).find((process) => process.pid === pid);
 
+test("a window of Codex shows a session of its server, and one of OpenCode has its own", () => {
+  const raw = { parent: 1, startedAtMs: 0, isScript: false, env: {} };
+  const servers = ["codex", "opencode"].map((program, index) => ({
+    ...raw,
+    program,
+    pid: 10 + index,
+    isServer: true,
+  }));
+  const windows = ["codex", "opencode"].map((program, index) => ({
+    ...raw,
+    program,
+    pid: 20 + index,
+    isServer: false,
+  }));
+  assert.deepEqual(
+    foundAmong([...servers, ...windows], {}).map(({ pid, server }) => [pid, server?.pid]),
+    [
+      [20, 10],
+      [21, undefined],
+    ],
+  );
+});
+
 describe("processes of Linux", { skip: process.platform === "linux" ? false : "no /proc" }, () => {
   test("a coding agent is found with its directory, its pane and the time it started", async () => {
     await using directory = await temporaryDirectory();

@@ -54,8 +54,12 @@ export function foundAmong(
     });
 }
 
-/** Programs that share settings share a server. Of several it cannot be told which. */
+/**
+ * Windows of Codex that share settings share a server. Of several it cannot be told which. A window of OpenCode
+ * has its sessions in itself, whatever else is served.
+ */
 function serverOf({ program, env }: Raw, servers: readonly Raw[]): Raw | undefined {
+  if (program !== "codex") return undefined;
   const [server, ...others] = servers.filter(
     (one) =>
       one.program === program &&

@@ -26,7 +26,13 @@ const agents: readonly Case[] = [
   { words: ["/x/codex-linux-x64/vendor/musl/bin/codex"], is: "codex" },
   { words: ["codex", "exec", "fix it"], is: "codex" },
   { words: ["opencode"], is: "opencode" },
-  { words: ["opencode", "serve", "--port", "4096"], is: "opencode" },
+  { words: ["opencode", "run", "update"], is: "opencode" },
+  { words: ["claude", "-p", "update"], is: "claude-code" },
+  { words: ["claude", "--model", "opus", "--print", "install"], is: "claude-code" },
+  { words: ["claude", "fix", "the", "install"], is: "claude-code" },
+  { words: ["claude", "--", "doctor"], is: "claude-code" },
+  { words: ["codex", "-m", "x", "exec", "plugin"], is: "codex" },
+  { words: ["codex", "-p", "work", "app-server-tests"], is: "codex" },
   { words: ["pi", "", "", "", ""], executable: node, is: "pi" },
   { words: [node, "/usr/local/bin/pi"], is: "pi" },
   { words: ["/usr/bin/python3.12", `${home}/.local/bin/aider`, "--model", "x"], is: "aider" },
@@ -78,6 +84,8 @@ const others: readonly (Omit<Case, "is"> & { readonly why: string })[] = [
   { words: ["claude", "mcp", "serve"], why: "it as a server of tools" },
   { words: ["claude", "--version"], why: "it saying its version" },
   { words: ["codex", "login"], why: "it logging in" },
+  { words: ["claude", "--model", "opus", "install"], why: "it being installed" },
+  { words: ["claude", "--debug", "mcp", "serve"], why: "it as a server of tools, with an option" },
   { words: ["codex-linux-sandbox", "--", "npm", "test"], why: "what it runs commands in" },
   { words: ["/usr/bin/Claude"], why: "the desktop program" },
   { words: ["pi", "1000"], executable: "/usr/bin/pi", why: "a program for digits of pi" },
@@ -98,6 +106,8 @@ for (const { words, executable, why } of others) {
 
 test("a server is told from an agent", () => {
   assert.equal(recognise(["codex", "app-server", "--listen", "unix://"])?.isServer, true);
+  assert.equal(recognise(["opencode", "serve", "--port", "4096"])?.isServer, true);
+  assert.equal(recognise(["codex", "exec", "app-server"])?.isServer, false);
   assert.equal(recognise(["codex", "app-server", "daemon", "pid-update-loop"]), undefined);
   assert.equal(recognise(["codex", "-c", "a=b", "mcp-server"]), undefined);
 });

@@ -25,6 +25,8 @@ type Program = {
   /** With one of these as a word it does something else, and is soon done. */
   readonly chores?: readonly string[];
   readonly servers?: readonly string[];
+  /** What follows one of these is a prompt, whatever words it has. */
+  readonly prompts?: readonly string[];
 };
 
 const programs: readonly Program[] = [
@@ -33,6 +35,7 @@ const programs: readonly Program[] = [
     commands: ["claude"],
     packages: ["@anthropic-ai/claude-code"],
     chores: ["mcp", "plugin", "plugins", "config", "update", "upgrade", "doctor", "install"],
+    prompts: ["-p", "--print"],
   },
   {
     name: "codex",
@@ -44,12 +47,15 @@ const programs: readonly Program[] = [
       ...["plugin", "sandbox", "completion", "update", "doctor"],
     ],
     servers: ["app-server"],
+    prompts: ["exec", "e"],
   },
   {
     name: "opencode",
     commands: ["opencode"],
     packages: ["opencode-ai"],
     chores: ["attach", "mcp", "auth", "providers", "models", "upgrade", "stats", "export", "db"],
+    servers: ["serve"],
+    prompts: ["run"],
   },
   {
     name: "pi",
@@ -57,6 +63,7 @@ const programs: readonly Program[] = [
     packages: ["@mariozechner/pi-coding-agent", "@earendil-works/pi-coding-agent"],
     isCommonName: true,
     chores: ["install", "remove", "update", "list", "config"],
+    prompts: ["-p", "--print"],
   },
   { name: "aider", commands: ["aider"], packages: [] },
   {
@@ -65,6 +72,7 @@ const programs: readonly Program[] = [
     packages: ["@sourcegraph/amp", "@ampcode/cli"],
     isCommonName: true,
     chores: ["mcp", "login", "logout", "update", "doctor"],
+    prompts: ["-x", "--execute"],
   },
   { name: "auggie", commands: ["auggie"], packages: ["@augmentcode/auggie"] },
   { name: "cline", commands: ["cline"], packages: ["cline"], isCommonName: true },
@@ -79,6 +87,7 @@ const programs: readonly Program[] = [
     name: "cursor-agent",
     commands: ["cursor-agent"],
     chores: ["login", "logout", "mcp", "update"],
+    prompts: ["-p", "--print"],
   },
   { name: "droid", commands: ["droid"], packages: ["droid"], isCommonName: true },
   {
@@ -87,6 +96,7 @@ const programs: readonly Program[] = [
     packages: ["@google/gemini-cli"],
     isCommonName: true,
     chores: ["mcp", "extensions"],
+    prompts: ["-p", "--prompt"],
   },
   { name: "goose", commands: ["goose"], verbs: ["session", "run", "acp"] },
   { name: "kilo", commands: ["kilo", "kilocode"], packages: ["@kilocode/cli"], isCommonName: true },
@@ -205,17 +215,39 @@ function programOfPackage(path: string): Program | undefined {
 
 /** Flags with which a program says something and ends. */
 const brief = /^(?:-h|--help|-v|-V|--version)$/;
-/** A verb comes early; what comes later is somebody's prompt. */
-const verbsLookedAt = 6;
+/** They come early; what comes later is somebody's prompt. */
+const wordsLookedAt = 6;
 
 function judge(
-  { name, verbs, chores = [], servers = [] }: Program,
+  program: Program,
   words: readonly string[],
   { isScript }: { readonly isScript: boolean },
 ): Recognised | undefined {
-  const early = words.slice(0, verbsLookedAt);
-  const has = (some: readonly string[]): boolean => early.some((word) => some.includes(word));
-  if (early.some((word) => brief.test(word)) || has(chores)) return undefined;
-  if (verbs && !has(verbs)) return undefined;
+  const { name, verbs, chores = [], servers = [] } = program;
+  const early = words.slice(0, wordsLookedAt);
+  if (early.some((word) => brief.test(word))) return undefined;
+  const told = verbsAmong(early, program);
+  const has = (some: readonly string[]): boolean => told.some((word) => some.includes(word));
+  if (has(chores) || (verbs && !has(verbs))) return undefined;
   return { program: name, isServer: has(servers), isScript };
+}
+
+/**
+ * The first word that is no option, and what may be one: the value of an option before it, which we do not tell
+ * from a verb, and what a server is told to do. All other words are a prompt's.
+ */
+function verbsAmong(
+  words: readonly string[],
+  { servers = [], prompts = [] }: Program,
+): readonly string[] {
+  const found: string[] = [];
+  let mayBeValue = false;
+  for (const word of words) {
+    if (word === "--" || prompts.includes(word)) return found;
+    const isOption = word.startsWith("-");
+    if (!isOption) found.push(word);
+    if (!isOption && !mayBeValue && !servers.includes(word)) return found;
+    mayBeValue = isOption && !word.includes("=");
+  }
+  return found;
 }
