@@ -46,11 +46,12 @@ export function merge(
   return { groups, unspoken: processes.filter((process) => !byProcess.has(process)) };
 }
 
-type Known = { readonly process: FoundProcess; readonly key: { readonly startedAtMs: number } };
+/** A process that has the number now, or what started it and has. */
+type Candidate = { readonly process: FoundProcess; readonly key: { readonly startedAtMs: number } };
 
 function processOf(
   claims: readonly Claim[],
-  byPid: ReadonlyMap<number, Known>,
+  byPid: ReadonlyMap<number, Candidate>,
   hostName: string,
 ): FoundProcess | undefined {
   for (const claim of claims) {
@@ -67,7 +68,7 @@ function processOf(
  * started later, the number has been given again. Records from inside a container count their processes
  * apart; what contradicts the process in another way is therefore not about it.
  */
-function isOf(claim: Claim, { process, key }: Known): boolean {
+function isOf(claim: Claim, { process, key }: Candidate): boolean {
   if (claim.startedAtMs !== undefined) {
     return Math.abs(claim.startedAtMs - key.startedAtMs) <= limits.startSlackMs;
   }

@@ -46,7 +46,7 @@ export function sight(found: Found, given: SightOptions): readonly Sighting[] {
 }
 
 /** What a sighting takes over from whoever tells it. */
-type Told = "pid" | "startedAtMs" | "workspace" | "doing" | "task" | "goal" | "tmux";
+type TakenOver = "pid" | "startedAtMs" | "workspace" | "doing" | "task" | "goal" | "tmux";
 
 function sightingOf({ claims, process }: Group, options: Settled): Sighting {
   const all = process ? [...claims, claimOfProcess(heard(process, claims), options)] : claims;
@@ -55,7 +55,7 @@ function sightingOf({ claims, process }: Group, options: Settled): Sighting {
   const known = [leading, ...ranked.filter((claim) => claim !== leading)];
   const first = <Name extends keyof Claim>(name: Name): Claim[Name] | undefined =>
     ranked.find((claim) => claim[name] !== undefined)?.[name];
-  const optional = (name: Told): Partial<Pick<Claim, Told>> =>
+  const optional = (name: TakenOver): Partial<Pick<Claim, TakenOver>> =>
     first(name) === undefined ? {} : { [name]: first(name) };
   const progress = ranked.flatMap(({ progressAtMs }) => progressAtMs ?? []);
   const lastProgressAtMs = progress.length === 0 ? undefined : Math.max(...progress);

@@ -18,8 +18,8 @@ const stateOf: Readonly<Record<string, SightingState>> = {
 export function toldByClaudeCode(raw: Raw, home: string): Told | undefined {
   const directory = claudeDirectory(raw.env, home);
   const path = join(directory, "sessions", `${raw.pid}.json`);
-  // It is written in place: what is half written now is whole in a moment.
-  const told = readJson(path, limits.sessionBytesMax) ?? readJson(path, limits.sessionBytesMax);
+  // It is written in place: what is half written now is whole at the next look.
+  const told = readJson(path, limits.sessionBytesMax);
   if (!isObject(told)) return undefined;
   const { sessionId, status, statusUpdatedAt, waitingFor, cwd } = told;
   if (!isAbout(told, raw)) return undefined;
