@@ -2,6 +2,7 @@
 import {
   type DerivedState,
   deriveState,
+  isPane,
   type Json,
   lastActivityAtMs,
   parseTimestamp,
@@ -199,7 +200,9 @@ function tmuxIn({ x_meta: meta }: StatusRecord): Tmux | undefined {
   const socket = meta?.["tmux_socket"];
   const pane = meta?.["tmux_pane"];
   if (typeof socket !== "string" || socket === "" || typeof pane !== "string") return undefined;
-  return /^%\d{1,9}$/.test(pane) ? { socket, pane } : undefined;
+  // A path that is cut is another path.
+  if (socket.length + pane.length > limits.textLengthMax) return undefined;
+  return isPane(pane) ? { socket, pane } : undefined;
 }
 
 function memberOf(value: Json | undefined, name: string): Json | undefined {

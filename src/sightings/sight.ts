@@ -1,6 +1,7 @@
 /** Who is around? Files, registry and processes as one list, those that wait for a person first. */
+import { limits as api } from "../wire/api/index.ts";
+import { limits as format } from "../wire/status-file/index.ts";
 import { type Claim, claimOfFile, claimOfProcess, claimOfRegistered } from "./claims.ts";
-import { limits } from "./limits.ts";
 import { type Group, merge } from "./merge.ts";
 import type {
   FoundProcess,
@@ -31,7 +32,7 @@ type Settled = Required<SightOptions>;
 
 /** The same sources and time give the same list. */
 export function sight(found: Found, given: SightOptions): readonly Sighting[] {
-  const { silentAfterMs = limits.silentAfterMs, staleAfterMs = limits.staleAfterMs } = given;
+  const { silentAfterMs = api.silentAfterMs, staleAfterMs = format.staleAfterMs } = given;
   const options = { ...given, silentAfterMs, staleAfterMs };
   const claims = [
     ...found.registered.map(claimOfRegistered),

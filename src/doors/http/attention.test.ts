@@ -4,7 +4,13 @@ import { observedId } from "../../core/index.ts";
 import { openTestDoor, type TestDoor } from "../../testing/http-door.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import { test as me } from "../../testing/test-plane.ts";
-import type { Agent, Attention, SightingState, SourceKind } from "../../wire/api/index.ts";
+import {
+  type Agent,
+  type Attention,
+  limits as apiLimits,
+  type SightingState,
+  type SourceKind,
+} from "../../wire/api/index.ts";
 import { limits } from "./limits.ts";
 
 test("where all is well nothing needs a person", async () => {
@@ -143,7 +149,7 @@ test("an agent that says it works, and nothing more for five minutes, is silent"
   const { id: agentId } = await register(to, "scraper");
   const sinceMs = to.clock.nowMs();
   await to.done("heartbeat", { agentId, activity: { state: "writing", note: "main.tf" } });
-  await passWithHeartbeats(to, agentId, limits.silentMs);
+  await passWithHeartbeats(to, agentId, apiLimits.silentAfterMs);
   assert.deepEqual(await attention(to), []);
   await passWithHeartbeats(to, agentId, 4_000);
   const text = "says it works, but made no progress; last: main.tf";

@@ -1,6 +1,11 @@
 /** What needs a person: who waits for one, who fell silent, what nobody can or will do. */
 import type { State } from "../../core/index.ts";
-import type { Answer, Attention, Sighting } from "../../wire/api/index.ts";
+import {
+  type Answer,
+  type Attention,
+  limits as apiLimits,
+  type Sighting,
+} from "../../wire/api/index.ts";
 import { limits as fileLimits } from "../../wire/status-file/index.ts";
 import { limits } from "./limits.ts";
 import type { OperationParts, Reply } from "./operations.ts";
@@ -23,7 +28,7 @@ async function lookFor(
   turn: Turn,
 ): Promise<Answer<"getAttention">> {
   await turn();
-  const seen = await lookAround({ silentAfterMs: limits.silentMs });
+  const seen = await lookAround({ silentAfterMs: apiLimits.silentAfterMs });
   const queues = await plane.read((state, nowMs) => longWaitingIn(state, nowMs));
   const able = await Promise.all(
     queues.map(({ tools }) => find({ query: "", tools, limit: 1 }).then(({ hits }) => hits.length)),
@@ -133,7 +138,7 @@ function* noteUnseen(
       continue;
     }
     const heardAtMs = registry.reports.get(id) ?? Math.max(sinceMs, registry.listeningSinceMs);
-    if (nowMs - heardAtMs <= limits.silentMs) continue;
+    if (nowMs - heardAtMs <= apiLimits.silentAfterMs) continue;
     const about = { kind: "agent_silent", id, name, sinceMs: heardAtMs } as const;
     yield* notes.add(about, () => isStill(note));
   }

@@ -64,8 +64,6 @@ export const limits = {
   holdsShownMax: 3,
 
   attentionMax: 200,
-  /** Who says that it works, and nothing more for so long, is silent. */
-  silentMs: 300_000,
   /** A task that nobody could take for so long is stuck. */
   stuckMs: 60_000,
   lanesLookedAt: 1_000,

@@ -1,4 +1,5 @@
 export type { ErrorBody, ErrorCode } from "./errors.ts";
+export { limits } from "./limits.ts";
 export {
   basePath,
   eventsPath,

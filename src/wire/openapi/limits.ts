@@ -27,8 +27,6 @@ export const limits = {
 
   pageDefault: 100,
 
-  /** Who says that it works is silent after so long without progress. */
-  silentAfterMsDefault: 300_000,
   silentAfterMsMax: 86_400_000,
   pageMax: 1_000,
   findDefault: 10,

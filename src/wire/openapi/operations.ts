@@ -2,6 +2,7 @@
 import * as z from "zod";
 import {
   type Answer,
+  limits as apiLimits,
   type ErrorCode,
   type Input,
   type OperationName,
@@ -84,7 +85,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
       silentAfterMs: v
         .whole(1_000, limits.silentAfterMsMax)
         .exactOptional()
-        .meta({ default: limits.silentAfterMsDefault }),
+        .meta({ default: apiLimits.silentAfterMs }),
     }),
     answer: v.sightings,
     refusals: ["limit_reached"],

@@ -33,5 +33,5 @@ export { type About, validateStrict } from "./strict.ts";
 export { summarize } from "./summary.ts";
 export { escapeForTerminal } from "./terminal.ts";
 export { parseTimestamp, printTimestamp, type ReadTimestamp } from "./timestamp.ts";
-export { type Tmux, tmuxOf } from "./tmux.ts";
+export { isPane, type Tmux, tmuxOf } from "./tmux.ts";
 export { validate } from "./validate.ts";

@@ -1,5 +1,5 @@
 /** Which agent waits for me? Every agent that is known, whoever tells of it. */
-import type { Sighting, SightingState } from "../../../wire/api/index.ts";
+import { limits as apiLimits, type Sighting, type SightingState } from "../../../wire/api/index.ts";
 import { limits as wireLimits } from "../../../wire/openapi/index.ts";
 import type { Handlers, OperationParts } from "../operations.ts";
 import { lookInTurns } from "../slices.ts";
@@ -11,7 +11,7 @@ export function statusHandlers({
 }: OperationParts): Pick<Handlers, "getStatus"> {
   return {
     getStatus: (
-      { limit = wireLimits.pageDefault, silentAfterMs = wireLimits.silentAfterMsDefault },
+      { limit = wireLimits.pageDefault, silentAfterMs = apiLimits.silentAfterMs },
       { signal },
     ) =>
       lookInTurns(plane, signal, async (turn) => {
