@@ -209,8 +209,9 @@ test("a task that nobody has the tools for is stuck after a minute", async () =>
   await passWithHeartbeats(to, agentId, limits.stuckMs);
   const { id, createdAtMs: sinceMs } = first;
   const text = "2 waiting for an agent with pen, paper; there is none";
+  const tools = ["pen", "paper"];
   assert.deepEqual(await attention(to), [
-    { kind: "task_stuck", source: "registry", id, name: "draw", sinceMs, text },
+    { kind: "task_stuck", source: "registry", id, name: "draw", sinceMs, text, tools },
   ]);
   await to.done("registerAgent", { card: { name: "artist", tools: ["paper", "pen"] } });
   assert.deepEqual(await attention(to), []);

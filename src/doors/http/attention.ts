@@ -209,7 +209,7 @@ function longWaitingIn({ tasks }: State, nowMs: number): readonly LongWaiting[] 
       if (nowMs - sinceMs < limits.stuckMs) continue;
       const text = `${size} waiting for an agent with ${tools.join(", ")}; there is none`;
       const { id, type: name } = task;
-      stuck.push({ kind: "task_stuck", id, name, sinceMs, text });
+      stuck.push({ kind: "task_stuck", id, name, sinceMs, text, tools });
     }
     if (stuck.length > 0) found.push({ tools, stuck });
   }

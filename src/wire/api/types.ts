@@ -325,6 +325,8 @@ export type Attention = {
   readonly sinceMs: number;
   /** One line for people. */
   readonly text: string;
+  /** Of `task_stuck`: the tools that no agent has together. All tasks that require these wait as this one does. */
+  readonly tools?: readonly string[];
 };
 
 /** What was going on, in steps of equal length, oldest first. The last step is still running. */

@@ -313,6 +313,7 @@ export const attention: z.ZodType<api.Attention> = name(
     name: z.string(),
     sinceMs: timeMs,
     text: z.string(),
+    tools: z.array(z.string()).exactOptional(),
   }),
 );
 

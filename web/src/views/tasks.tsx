@@ -11,7 +11,7 @@ import { Dot, type Standing, StateWord } from "../parts/standing.tsx";
 import { type Column, RowTable } from "../parts/table.tsx";
 import { Ago, Until } from "../parts/time.tsx";
 import { navigate, route, taskAddress, withQuery } from "../route.ts";
-import { type RowWindow, useRows } from "../rows.ts";
+import { useRows } from "../rows.ts";
 import { number } from "../words/time.ts";
 import { triesOf } from "../words/tries.ts";
 import { Tools } from "./agents.tsx";
@@ -48,7 +48,7 @@ export function TasksView(): JSX.Element {
   });
   rows.revision.value;
   const { value: attention } = useAnswer("getAttention", {}, { everyMs: limits.pollEveryMs });
-  const lacking = lackingTools(rows, attention);
+  const lacking = lackingTools(attention);
   const counts = overview.value?.counts.tasks;
   const change = (changes: Readonly<Record<string, string>>): void =>
     navigate(withQuery(changes), { isReplacing: true });
@@ -108,23 +108,17 @@ export function TasksView(): JSX.Element {
   );
 }
 
-/** Sets of tools that no agent has. Attention names the first task of a queue; the others wait as it does. */
-function lackingTools(
-  rows: RowWindow<Task>,
-  attention: Answer<"getAttention"> | undefined,
-): ReadonlySet<string> {
-  const stuck = attention?.items.filter(({ kind }) => kind === "task_stuck") ?? [];
-  const ids = new Set(stuck.map(({ id }) => id));
-  const lacking = new Set<string>();
-  for (let index = 0; index < limits.pageRows; index += 1) {
-    const task = rows.row(index);
-    if (task && ids.has(task.id)) lacking.add(toolsOf(task));
-  }
-  return lacking;
+/** Sets of tools that no agent has. */
+function lackingTools(attention: Answer<"getAttention"> | undefined): ReadonlySet<string> {
+  return new Set(attention?.items.flatMap(({ tools }) => (tools ? [nameOf(tools)] : [])));
 }
 
 function toolsOf({ requiredTools }: Task): string {
-  return requiredTools.toSorted().join(", ");
+  return nameOf(requiredTools);
+}
+
+function nameOf(tools: readonly string[]): string {
+  return tools.toSorted().join(", ");
 }
 
 function columnsFor(lacking: ReadonlySet<string>): readonly Column<Task>[] {
