@@ -1,6 +1,7 @@
 /** Every agent that is known here, whoever tells of it: files, hosts, processes and the registry. */
+import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { call, type Sighting, type SightingState } from "../api.ts";
+import { type Answer, call, type Sighting, type SightingState } from "../api.ts";
 import { ofTypes } from "../ask.ts";
 import { limits } from "../limits.ts";
 import { Choices, SearchField } from "../parts/field.tsx";
@@ -13,15 +14,27 @@ import { useRows } from "../rows.ts";
 import { number } from "../words/time.ts";
 import { SightingPanel } from "./sighting-panel.tsx";
 
-const states: readonly SightingState[] = ["waiting", "silent", "working", "idle"];
+const states: readonly SightingState[] = [
+  "waiting",
+  "silent",
+  "failed",
+  "lost",
+  "working",
+  "idle",
+  "stopped",
+  "unknown",
+];
 
 export function MachineView(): JSX.Element {
   const { query, rest: openId } = route.value;
   const words = (query.get("query") ?? "").toLowerCase();
   const state = states.find((one) => one === query.get("state"));
+  /** Of all, also of those beyond the ones that are listed. */
+  const known = useSignal<Pick<Answer<"getStatus">, "total" | "counts"> | undefined>(undefined);
   const rows = useRows<Sighting>(`${words} ${state}`, {
     fetch: async ({ offset, limit }, signal) => {
       const seen = await call("getStatus", { limit: limits.sightingsMax }, { signal });
+      known.value = { total: seen.total, counts: seen.counts };
       const wanted = seen.agents.filter(
         (one) => (state === undefined || one.state === state) && has(one, words),
       );
@@ -53,10 +66,14 @@ export function MachineView(): JSX.Element {
             label="State"
             chosen={state ?? "all"}
             onChoose={(name) => change({ state: name === "all" ? "" : name })}
-            choices={["all" as const, ...states].map((name) => ({ name, title: name }))}
+            choices={["all" as const, ...states].map((name) => ({
+              name,
+              title: name,
+              count: name === "all" ? known.value?.total : known.value?.counts[name],
+            }))}
           />
           <p class="found soft" role="status">
-            {rows.isLoaded && `${number(rows.total)} ${isNarrowed ? "found" : "known here"}`}
+            {rows.isLoaded && foundAmong(rows.total, { isNarrowed, total: known.value?.total })}
             {rows.isBehind && " · changed; move the pointer away"}
           </p>
         </div>
@@ -83,6 +100,21 @@ export function MachineView(): JSX.Element {
       {openId !== "" && <SightingPanel key={openId} id={openId} />}
     </main>
   );
+}
+
+/** Only so many are asked for: who is beyond them is counted, and not found. */
+function foundAmong(
+  count: number,
+  {
+    isNarrowed,
+    total = count,
+  }: { readonly isNarrowed: boolean; readonly total?: number | undefined },
+): string {
+  const isAll = total <= limits.sightingsMax;
+  if (isNarrowed) {
+    return `${number(count)} found${isAll ? "" : ` among the first ${number(limits.sightingsMax)}`}`;
+  }
+  return `${isAll ? "" : `${number(count)} of `}${number(total)} known here`;
 }
 
 function has(sighting: Sighting, words: string): boolean {

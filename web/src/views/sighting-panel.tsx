@@ -1,6 +1,6 @@
 /** One agent of this machine: what each source says of it, and its day. */
 import type { JSX } from "preact";
-import type { Entry, Known, Sighting } from "../api.ts";
+import { type Entry, type Known, reasonOf, type Sighting } from "../api.ts";
 import { ofTypes, useAnswer } from "../ask.ts";
 import { limits } from "../limits.ts";
 import { CopyButton } from "../parts/act.tsx";
@@ -15,7 +15,7 @@ import { clockTime, number } from "../words/time.ts";
 import { WhatItDoes } from "./machine.tsx";
 
 export function SightingPanel({ id }: { readonly id: string }): JSX.Element {
-  const { value: seen } = useAnswer(
+  const { value: seen, problem } = useAnswer(
     "getStatus",
     { limit: limits.sightingsMax },
     { concerns: ofTypes("observed.", "agent."), everyMs: limits.pollEveryMs },
@@ -26,6 +26,8 @@ export function SightingPanel({ id }: { readonly id: string }): JSX.Element {
     { concerns: ofTypes("observed.", "agent.") },
   );
   const sighting = seen?.agents.find((one) => one.id === id);
+  const nowMs = seen?.nowMs ?? Date.now();
+  const ofDay = entries?.rows.filter(({ atMs }) => atMs >= nowMs - dayMs) ?? [];
   return (
     <Panel
       kind="agent of this machine"
@@ -34,11 +36,12 @@ export function SightingPanel({ id }: { readonly id: string }): JSX.Element {
     >
       {sighting && <Told sighting={sighting} />}
       {seen && !sighting && <Empty>It is not known here any more.</Empty>}
+      {problem && <Empty>{reasonOf(problem)}</Empty>}
       {entries && entries.rows.length > 0 && (
-        <PanelPart title="Today">
-          <Day entries={entries.rows} nowMs={seen?.nowMs ?? Date.now()} />
+        <PanelPart title="Last 24 hours">
+          <Day entries={entries.rows} nowMs={nowMs} />
           <ol class="events">
-            {entries.rows.slice(0, 50).map((entry) => (
+            {ofDay.slice(0, 50).map((entry) => (
               <EventLine key={entry.sequence} entry={entry} />
             ))}
           </ol>
