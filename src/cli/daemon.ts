@@ -46,8 +46,8 @@ export async function call<Name extends OperationName>(
       ...(sent === undefined
         ? {}
         : { "content-type": "application/json", "content-length": Buffer.byteLength(sent) }),
-      // Reading needs none, and what is not sent cannot be overheard.
-      ...(isWriting ? bearer(values) : {}),
+      // Other reading needs none, and what is not sent cannot be overheard.
+      ...(isWriting || personalReads.has(name) ? bearer(values) : {}),
       ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
     },
     ...(sent === undefined ? {} : { sent }),
@@ -57,6 +57,13 @@ export async function call<Name extends OperationName>(
   if (statusCode >= 200 && statusCode < 300) return decodeAnswer(text);
   throw await refusal(values, { statusCode, text, path });
 }
+
+/** What these tell of agents that are only seen they tell only to who has the token. */
+const personalReads: ReadonlySet<OperationName> = new Set<OperationName>([
+  "getStatus",
+  "getAttention",
+  "listEntries",
+]);
 
 type Sent = RequestOptions & { readonly sent?: string };
 
@@ -181,7 +188,7 @@ function notOurs(why: string): Failure {
 }
 
 /** TIPSTAFF_TOKEN, or what the daemon has put into its data directory. */
-function bearer(values: Values): { readonly authorization?: string } {
+export function bearer(values: Values): { readonly authorization?: string } {
   const token = process.env["TIPSTAFF_TOKEN"] || readToken(dataDirectoryFrom(values));
   // Whatever else stands in the file must not become a header.
   return token !== undefined && /^[\x21-\x7e]{1,500}$/.test(token)

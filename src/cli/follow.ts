@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Entry, eventsPath } from "../wire/api/index.ts";
-import { send } from "./daemon.ts";
+import { bearer, send } from "./daemon.ts";
 import { Failure } from "./failure.ts";
 import { limits } from "./limits.ts";
 import type { Values } from "./table.ts";
@@ -103,7 +103,7 @@ async function* messages(
   const query = new URLSearchParams(topics.map((topic) => ["topic", topic]));
   if (after !== undefined) query.set("after", String(after));
   const path = query.size > 0 ? `${eventsPath}?${query}` : eventsPath;
-  const headers = { accept: "text/event-stream" };
+  const headers = { accept: "text/event-stream", ...bearer(values) };
   const response = await send(values, { path, headers, ...(signal ? { signal } : {}) });
   if (response.statusCode !== 200) {
     response.destroy();

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { suite, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
@@ -29,8 +30,8 @@ suite("agents of this machine", { skip }, () => {
     writeStatusFile(directory, record({ state: "working", summary: "npm test" }));
     await using daemon = await Up.start(place.path, directory);
     await using browser = new Browsing(await launchBrowser(executable));
-    const now = await browser.visit(daemon.url);
-    const machine = await browser.visit(`${daemon.url}/machine/claude-code-1`);
+    const now = await browser.visit(await daemon.link("/"));
+    const machine = await browser.visit(await daemon.link("/machine/claude-code-1"));
     await shows(now, "main", /Nothing needs you.*On this machine.*claude-code.*working npm test/s);
     await shows(machine, "tbody", /working.*claude-code.*\/src\/billing.*npm test.*hook · \d+ s/s);
 
@@ -38,8 +39,7 @@ suite("agents of this machine", { skip }, () => {
     await shows(now, ".needs", /waits for you.*claude-code.*asks: delete 3 files\?.*by its hook/s);
     await shows(machine, ".panel", /waiting.*delete 3 files\?.*hook.*says input-required/s);
     await shows(now, ".happening", /claude-code is waiting: delete 3 files\?/);
-    const answer = await fetch(`${daemon.url}/api/v1/status`);
-    const status: Sightings = JSON.parse(await answer.text());
+    const status: Sightings = JSON.parse(await daemon.ask("GET", "/api/v1/status"));
     const [sighting] = status.agents.filter(({ id }) => id === "claude-code-1");
     assert.equal(sighting?.state, "waiting");
     assert.deepEqual(
@@ -49,9 +49,29 @@ suite("agents of this machine", { skip }, () => {
 
     removeStatusFile(directory, "claude-code-1");
     await shows(now, ".needs", /Nothing needs you/);
-    const { code, stdout } = await tipstaff("history", "claude-code", `--http=${daemon.address}`);
+    const { code, stdout } = await tipstaff("history", "claude-code", ...daemon.words);
     assert.equal(code, 0);
     assert.match(stdout, /working .*npm test\n.*waiting .*delete 3 files\?\n.*gone/s);
+  });
+
+  test("a page without the link is not told of what only files tell", async () => {
+    assert(executable, "there is no Chromium on this machine, and CI must have one");
+    using place = scratch();
+    const directory = join(place.path, "status");
+    writeStatusFile(directory, record({ state: "input-required", summary: "delete 3 files?" }));
+    await using daemon = await Up.start(place.path, directory);
+    await using browser = new Browsing(await launchBrowser(executable));
+    const now = await browser.visit(daemon.url);
+    await shows(
+      now,
+      "main",
+      /Nothing needs you.*On this machine.*opened by a link: tipstaff dash/s,
+    );
+    const machine = await browser.visit(`${daemon.url}/machine`);
+    await shows(machine, ".list", /opened by a link\. tipstaff dashboard prints one/);
+    for (const page of [now, machine]) {
+      assert.doesNotMatch(await page.locator("body").innerText(), /delete 3 files|claude-code-1/);
+    }
   });
 
   test("hostile texts of a file stay text", async () => {
@@ -62,10 +82,10 @@ suite("agents of this machine", { skip }, () => {
     writeStatusFile(directory, record({ state: "input-required", summary }));
     await using daemon = await Up.start(place.path, directory);
     await using browser = new Browsing(await launchBrowser(executable));
-    const page = await browser.visit(daemon.url);
+    const page = await browser.visit(await daemon.link("/"));
     await shows(page, ".needs", /<img src=x onerror="document.title=1">/);
     assert.equal(await page.locator("main img").count(), 0);
-    const { stdout } = await tipstaff("history", "claude-code", `--http=${daemon.address}`);
+    const { stdout } = await tipstaff("history", "claude-code", ...daemon.words);
     assert.doesNotMatch(stdout, /[\u0000-\u0009\u000b-\u001f\u202e]/);
   });
 });
@@ -90,6 +110,7 @@ function record(task: StatusRecord["task"]): StatusRecord {
 /** `tipstaff up`, watching a directory of its own. */
 class Up implements AsyncDisposable {
   readonly #child: ChildProcess;
+  readonly #tokenFile: string;
   readonly url: string;
 
   static async start(home: string, directory: string): Promise<Up> {
@@ -99,16 +120,36 @@ class Up implements AsyncDisposable {
       env: { ...process.env, HOME: home, XDG_STATE_HOME: join(home, "state") },
     });
     const [line] = await once(createInterface({ input: child.stdout }), "line");
-    return new Up(child, JSON.parse(line).http);
+    const { http, tokenFile } = JSON.parse(line);
+    return new Up(child, { url: http, tokenFile });
   }
 
-  private constructor(child: ChildProcess, url: string) {
+  private constructor(
+    child: ChildProcess,
+    { url, tokenFile }: { readonly url: string; readonly tokenFile: string },
+  ) {
     this.#child = child;
     this.url = url;
+    this.#tokenFile = tokenFile;
   }
 
-  get address(): string {
-    return this.url.replace("http://", "");
+  /** By which the command line finds it and its token. */
+  get words(): readonly string[] {
+    const address = this.url.replace("http://", "");
+    return [`--http=${address}`, `--data-dir=${dirname(this.#tokenFile)}`];
+  }
+
+  async ask(method: string, path: string): Promise<string> {
+    const token = readFileSync(this.#tokenFile, "utf8").trim();
+    const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+    const answer = await fetch(`${this.url}${path}`, { method, headers });
+    return await answer.text();
+  }
+
+  /** An address of the page, with a key that lets one browser see all. */
+  async link(path: string): Promise<string> {
+    const made: { readonly path: string } = JSON.parse(await this.ask("POST", "/api/v1/links"));
+    return `${this.url}${path}${made.path.replace("/", "")}`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -80,7 +80,7 @@ function reach(): Promise<Client> {
 export function reasonOf(fault: unknown): string {
   if (!(fault instanceof Error)) return "Something went wrong.";
   if (fault instanceof TipstaffError && fault.code === "token_required") {
-    return "This page may only read. tipstaff dashboard prints a link that lets it act.";
+    return "This takes a page that was opened by a link. tipstaff dashboard prints one.";
   }
   const { message } = fault;
   return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`.replace(/\.\.$/, ".");

@@ -12,6 +12,8 @@ startTheme();
 startClock();
 startRouting();
 startKeys();
-render(<App />, document.body);
-void openSession();
-startLive();
+// A page that came by a link is told more: nothing is asked before the link is used.
+void openSession().finally(() => {
+  render(<App />, document.body);
+  startLive();
+});

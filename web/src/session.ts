@@ -6,9 +6,10 @@ import { signal } from "@preact/signals";
 import { call, keepPageKey, reasonOf } from "./api.ts";
 import { notify } from "./notices.ts";
 
-/** Undefined until the daemon was asked. */
+/** Undefined until the daemon was asked. Whoever may not act is not told of the agents of this machine either. */
 export const mayWrite = signal<boolean | undefined>(undefined);
 
+/** Resolves when the link was used, if the page came by one. */
 export async function openSession(): Promise<void> {
   const key = new URLSearchParams(location.hash.slice(1)).get("key");
   if (key !== null) {
@@ -20,7 +21,7 @@ export async function openSession(): Promise<void> {
       notify(`The link could not be used. ${reasonOf(fault)}`);
     }
   }
-  await lookAtSession();
+  void lookAtSession();
 }
 
 /** Asked again after a lost connection: the daemon may not be the same. */

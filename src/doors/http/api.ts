@@ -43,12 +43,14 @@ function answerer<Name extends OperationName>(
   { credentials, timeline, closing }: ApiParts,
 ): (context: Context<Env>) => Promise<Response> {
   const { hasKey, status = 200 } = operations[name];
+  const isReading = routes[name].method === "GET";
   const decode = inputDecoder(name);
 
   return async (context) => {
     const startedMs = performance.now();
-    const mayWrite = isTrusted(context, credentials);
-    if (!mayWrite && !isOpen(name)) return refuse(context, tokenRequired);
+    const { mayWrite, maySee } = trustIn(context, credentials);
+    const mayCall = isOpen(name) || (isReading ? maySee : mayWrite);
+    if (!mayCall) return refuse(context, tokenRequired);
     const input = await decode(context, { mayWrite });
     if (input.refusal) return refuse(context, input.refusal);
     const key = decodeKey(hasKey ? context.req.header("Idempotency-Key") : undefined);
@@ -58,6 +60,7 @@ function answerer<Name extends OperationName>(
       signal: context.req.raw.signal,
       closing,
       mayWrite,
+      maySee,
       ...(key.value === undefined ? {} : { key: key.value }),
     };
     const { value, refusal } = await handlers[name](input.value, call);
@@ -93,6 +96,14 @@ function inputDecoder<Name extends OperationName>(
     const { value, problem } = readInput(name, { ...given.value, ...placed.value });
     return problem === undefined ? { value } : invalid(problem);
   };
+}
+
+type Trust = Pick<Call, "mayWrite" | "maySee">;
+
+/** Who can open the socket is this user, and may look; to act takes the token there too. */
+export function trustIn(context: Context<Env>, credentials: Credentials): Trust {
+  const mayWrite = isTrusted(context, credentials);
+  return { mayWrite, maySee: mayWrite || context.env.isPrivate };
 }
 
 /** By the token, or as a page of ours that came by a link. */

@@ -8,7 +8,7 @@ import {
 } from "../../wire/api/index.ts";
 import { limits as fileLimits } from "../../wire/status-file/index.ts";
 import { limits } from "./limits.ts";
-import type { OperationParts, Reply } from "./operations.ts";
+import type { Call, OperationParts, Reply } from "./operations.ts";
 import { Smallest } from "./pages.ts";
 import { type Look, lookInTurns, slices, type Turn } from "./slices.ts";
 
@@ -16,19 +16,19 @@ type Kind = Attention["kind"];
 
 export function attentionIn(
   parts: Parts,
-  signal: AbortSignal,
+  { signal, maySee }: Pick<Call, "signal" | "maySee">,
 ): Promise<Reply<Answer<"getAttention">>> {
-  return lookInTurns(parts.plane, signal, (turn) => lookFor(parts, turn));
+  return lookInTurns(parts.plane, signal, (turn) => lookFor(parts, { turn, maySee }));
 }
 
 type Parts = Pick<OperationParts, "plane" | "find" | "lookAround">;
 
 async function lookFor(
   { plane, find, lookAround }: Parts,
-  turn: Turn,
+  { turn, maySee }: { readonly turn: Turn; readonly maySee: boolean },
 ): Promise<Answer<"getAttention">> {
   await turn();
-  const seen = await lookAround({ silentAfterMs: apiLimits.silentAfterMs });
+  const seen = maySee ? await lookAround({ silentAfterMs: apiLimits.silentAfterMs }) : [];
   const queues = await plane.read((state, nowMs) => longWaitingIn(state, nowMs));
   const able = await Promise.all(
     queues.map(({ tools }) => find({ query: "", tools, limit: 1 }).then(({ hits }) => hits.length)),

@@ -1,7 +1,7 @@
 /**
  * HTTP, for browsers, clients, Prometheus, load balancers and the command line. Sizes are checked first,
- * then who is speaking, then the rest is decoded. Whoever reaches the door may look; to change something
- * takes the local token.
+ * then who is speaking, then the rest is decoded. Whoever reaches the door may look at what agents told us;
+ * to change something, or to see what is the user's alone, takes the local token.
  */
 import { createServer, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
@@ -10,7 +10,7 @@ import { type Context, Hono, type MiddlewareHandler } from "hono";
 import type { Plane } from "../../plane/index.ts";
 import { listen, type Place } from "../../transport/index.ts";
 import { eventsPath } from "../../wire/api/index.ts";
-import { addApi } from "./api.ts";
+import { addApi, trustIn } from "./api.ts";
 import type { Credentials } from "./credentials.ts";
 import { decodeWatching, Hosts } from "./decode.ts";
 import { errorBody, httpStatus, refuse } from "./errors.ts";
@@ -127,6 +127,7 @@ function makeApp(parts: {
       planeId: about().planeId,
       afterSequence: watching.value.after,
       topics: watching.value.topics,
+      maySee: trustIn(context, options.credentials).maySee,
       onFault: (fault) => options.onFault(fault, context.req.path),
     });
     tie(stream, context.env.outgoing, context.req.raw.signal);

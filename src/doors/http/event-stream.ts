@@ -8,6 +8,7 @@ import type { Entry } from "../../log/index.ts";
 import type { Plane, Watch } from "../../plane/index.ts";
 import { encodeEntry, encodeMessage } from "./encode.ts";
 import { limits } from "./limits.ts";
+import { isPersonal } from "./personal.ts";
 
 export type EventStreamOptions = {
   readonly planeId: string;
@@ -15,6 +16,8 @@ export type EventStreamOptions = {
   readonly afterSequence?: number | undefined;
   /** Prefixes of topics, or of types where there is no topic. None: everything. */
   readonly topics: readonly string[];
+  /** Whether to tell of what is the user's alone. */
+  readonly maySee: boolean;
   readonly onEnd: () => void;
   /** The log cannot be read. */
   readonly onFault: (fault: unknown) => void;
@@ -117,7 +120,8 @@ export class EventStream {
   }
 
   readonly #wants = ({ event }: Entry): boolean => {
-    const { topics: prefixes } = this.#options;
+    const { topics: prefixes, maySee } = this.#options;
+    if (!maySee && isPersonal(event)) return false;
     const topic = topics[event.type] || event.type;
     return prefixes.length === 0 || prefixes.some((prefix) => topic.startsWith(prefix));
   };

@@ -22,8 +22,9 @@ import {
   nameOf,
 } from "./encode.ts";
 import { limits } from "./limits.ts";
-import type { Reply } from "./operations.ts";
+import type { Call, Reply } from "./operations.ts";
 import { cutPage, type Listing, parseCursor, type Rank, wordsOf } from "./pages.ts";
+import { isPersonal } from "./personal.ts";
 import { lookInSlices, lookInTurns, type Turn } from "./slices.ts";
 
 export function listAgents(
@@ -239,20 +240,21 @@ function textOf(agent: Agent): string {
 export function listEntries(
   plane: Plane,
   input: api.Input<"listEntries">,
-  signal: AbortSignal,
+  { signal, maySee }: Pick<Call, "signal" | "maySee">,
 ): Promise<Reply<api.LogPage>> {
-  return lookInTurns(plane, signal, (turn) => readEntries(plane, input, turn));
+  return lookInTurns(plane, signal, (turn) => readEntries(plane, input, { turn, maySee }));
 }
 
 /** Reads the log backwards, in pieces, until there are enough or too many were looked at. */
 async function readEntries(
   plane: Plane,
   input: api.Input<"listEntries">,
-  turn: Turn,
+  { turn, maySee }: { readonly turn: Turn; readonly maySee: boolean },
 ): Promise<api.LogPage> {
   const { limit = wireLimits.pageDefault, type: types = [], about, query } = input;
   const hasWords = wordsOf(query, ({ text }: Printed) => text);
   const wants = ({ event }: Entry): boolean =>
+    (maySee || !isPersonal(event)) &&
     (types.length === 0 || types.some((type) => event.type.startsWith(type))) &&
     (about === undefined || mentions(event, about));
   const encode = (entry: Entry): Printed | undefined => {

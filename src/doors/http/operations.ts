@@ -65,6 +65,8 @@ export type Call = {
   /** The `Idempotency-Key`. */
   readonly key?: string;
   readonly mayWrite: boolean;
+  /** Whether to tell of what is the user's alone: see `personal.ts`. */
+  readonly maySee: boolean;
 };
 
 export type Reply<Value> =

@@ -79,7 +79,8 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     refusals: [],
   },
   getStatus: {
-    summary: "Every agent that is known: from the registry, files, hosts and processes",
+    summary:
+      "Every agent that is known: from the registry, files, hosts and processes; with the token, or through the socket",
     input: z.strictObject({
       limit: v.whole(1, limits.pageMax).exactOptional().meta({ default: limits.pageDefault }),
       silentAfterMs: v
@@ -382,8 +383,12 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
 
 /** Whether it answers callers that bring no token. */
 export function isOpen(name: OperationName): boolean {
-  return routes[name].method === "GET" || name === "openSession";
+  const isReading = routes[name].method === "GET";
+  return (isReading && !personalReads.includes(name)) || name === "openSession";
 }
+
+/** Tell of nothing but what is in files that only the user may read. Through its socket they need no token. */
+const personalReads: readonly OperationName[] = ["getStatus"];
 
 /** Whether what it is asked with, but for its path, comes as a body. */
 export function hasBody(name: OperationName): boolean {

@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { reasonOf } from "../api.ts";
 import { limits } from "../limits.ts";
 import type { RowWindow } from "../rows.ts";
 import { number } from "../words/time.ts";
@@ -108,7 +109,7 @@ export function RowTable<Row>({
       onPointerLeave={() => rows.hold(false)}
     >
       {isEmpty ? (
-        <Empty>{rows.problem.value ? rows.problem.value.message : empty}</Empty>
+        <Empty>{rows.problem.value ? reasonOf(rows.problem.value) : empty}</Empty>
       ) : (
         <table
           class={`rows ${look}`}

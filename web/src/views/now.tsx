@@ -35,14 +35,15 @@ export function NowView(): JSX.Element {
     {},
     { concerns: isNews, everyMs: limits.pollEveryMs },
   );
-  const { value: status } = useAnswer(
+  const { value: status, problem } = useAnswer(
     "getStatus",
     { limit: limits.sightingsMax },
     { concerns: ofTypes("observed.", "agent."), everyMs: limits.pollEveryMs },
   );
   const observed = status?.agents.filter(isObserved) ?? [];
   const hasRegistered = seen !== undefined && alive + unreachable + dead > 0;
-  const isUnused = seen !== undefined && status !== undefined && !hasRegistered;
+  const isHidden = problem?.code === "token_required";
+  const isUnused = seen !== undefined && (status !== undefined || isHidden) && !hasRegistered;
   return (
     <main class="now">
       <h1 class="unseen">Now</h1>
@@ -50,7 +51,10 @@ export function NowView(): JSX.Element {
       <Totals />
       <div class="now-columns">
         <div class="now-column">
-          {observed.length > 0 && <OnThisMachine observed={observed} />}
+          {isHidden && <HiddenMachine />}
+          {status && observed.length > 0 && (
+            <OnThisMachine observed={observed} isPart={status.total > status.agents.length} />
+          )}
           {isUnused && observed.length === 0 && <GettingStarted overview={seen} />}
           {hasRegistered && (
             <>
@@ -391,11 +395,35 @@ function isObserved({ known, state }: Sighting): boolean {
   return state !== "stopped" && known.every(({ source }) => source !== "registry");
 }
 
-function OnThisMachine({ observed }: { readonly observed: readonly Sighting[] }): JSX.Element {
+/** Files and processes are their user's alone, and a page without a link may be anybody's. */
+function HiddenMachine(): JSX.Element {
+  return (
+    <section class="card" aria-labelledby="machine-title">
+      <h2 id="machine-title">On this machine</h2>
+      <p class="soft">
+        Agents that do not register are shown in a page that was opened by a link:{" "}
+        <code>tipstaff dashboard</code> prints one.
+      </p>
+    </section>
+  );
+}
+
+function OnThisMachine({
+  observed,
+  isPart,
+}: {
+  readonly observed: readonly Sighting[];
+  /** There are more than were asked for. */
+  readonly isPart: boolean;
+}): JSX.Element {
   return (
     <section class="card at-work" aria-labelledby="machine-title">
       <h2 id="machine-title">
-        On this machine <a href="/machine">{number(observed.length)}</a>
+        On this machine{" "}
+        <a href="/machine">
+          {number(observed.length)}
+          {isPart && "+"}
+        </a>
       </h2>
       <div class="card-scroll">
         <table class="small">

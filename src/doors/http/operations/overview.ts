@@ -20,8 +20,8 @@ export function overviewHandlers(
       }));
       return { value };
     },
-    getAttention: (_, { signal }) => attentionIn(parts, signal),
+    getAttention: (_, call) => attentionIn(parts, call),
     getTimeline: async () => ({ value: timeline.print() }),
-    listEntries: (input, { signal }) => listEntries(plane, input, signal),
+    listEntries: (input, call) => listEntries(plane, input, call),
   };
 }
