@@ -62,6 +62,9 @@ export const limits = {
   /** Of a large fleet not everyone is shown beside the files, and of what one holds not everything. */
   registeredShownMax: 2_000,
   holdsShownMax: 3,
+  /** What a card says of where its agent is. A longer name is none, and a longer path is somebody's own. */
+  hostNameLengthMax: 255,
+  workspaceLengthMax: 1_024,
 
   attentionMax: 200,
   /** A task that nobody could take for so long is stuck. */

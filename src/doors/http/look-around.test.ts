@@ -22,6 +22,33 @@ test("a registered agent and its file are one, and the file says more", async ()
   );
 });
 
+test("a card may say which process its agent is, and what else stands there is somebody's own", async () => {
+  await using opened = await openPlane();
+  const { plane } = opened;
+  const startedAtMs = 1_000_000;
+  const place = { host: "here", pid: "42", startedAtMs: `${startedAtMs}`, workspace: "/src/x" };
+  const odd = { host: "h".repeat(256), pid: "4e1", startedAtMs: "-1", workspace: "" };
+  for (const [name, metadata] of Object.entries({ ada: place, eve: odd })) {
+    const command = register(name);
+    const card = { ...command.card, metadata: Object.entries(metadata) };
+    await plane.submit({ ...command, card }, me, () => ({}));
+  }
+  const { lookAround } = makeLookAround({
+    plane,
+    files: () => [],
+    findProcesses: () => [{ pid: 42, startedAtMs, program: "codex" }],
+    hostName: "here",
+  });
+  const seen = await lookAround({ silentAfterMs });
+  assert.deepEqual(
+    seen.map(({ id, pid, host, workspace }) => [id, pid, host, workspace]),
+    [
+      ["ada", 42, "here", "/src/x"],
+      ["eve", undefined, "", undefined],
+    ],
+  );
+});
+
 test("one look serves all who ask at once, unless something has happened", async () => {
   await using opened = await openPlane();
   const { lookAround, looks } = watching(opened, ["codex-1"]);

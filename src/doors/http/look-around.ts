@@ -1,6 +1,6 @@
 /** Every agent that the daemon knows: from its registry, the files it watches, and this machine's processes. */
 import { performance } from "node:perf_hooks";
-import type { AgentId, State } from "../../core/index.ts";
+import type { AgentId, Card, State } from "../../core/index.ts";
 import type { Plane } from "../../plane/index.ts";
 import {
   type FoundProcess,
@@ -111,11 +111,6 @@ function registeredAs(
   const claimed = [...(tasks.byClaimant.get(id)?.values().take(limits.holdsShownMax) ?? [])];
   const types = claimed.flatMap((taskId) => tasks.byId.get(taskId)?.type ?? []);
   const holds = [...held.map((taskId) => `task ${taskId}`), ...types];
-  const told = new Map(agent.card.metadata);
-  const pid = Number(told.get("pid"));
-  const startedAtMs = Number(told.get("startedAtMs"));
-  const host = told.get("host");
-  const workspace = told.get("workspace");
   return {
     id,
     name: agent.card.name,
@@ -125,9 +120,35 @@ function registeredAs(
       ? { activity: { ...activity, ...(reportedAtMs === undefined ? {} : { reportedAtMs }) } }
       : {}),
     ...(holds.length > 0 ? { holds } : {}),
+    ...placeIn(agent.card.metadata),
+  };
+}
+
+/**
+ * Which process an agent is, if its card says so: `host`, `pid`, `startedAtMs` and `workspace` in its metadata.
+ * With the first three it is one with the process that we find, and with the records of that process; docs in
+ * the README. Anything else under these names is somebody's own.
+ */
+function placeIn(
+  metadata: Card["metadata"],
+): Pick<RegisteredAgent, "host" | "pid" | "startedAtMs" | "workspace"> {
+  const told = new Map(metadata);
+  const text = (name: string, lengthMax: number): string | undefined => {
+    const value = told.get(name);
+    return value && value.length <= lengthMax ? value : undefined;
+  };
+  const whole = (name: string): number | undefined => {
+    const value = told.get(name) ?? "";
+    return /^[1-9]\d{0,14}$/.test(value) ? Number(value) : undefined;
+  };
+  const host = text("host", limits.hostNameLengthMax);
+  const workspace = text("workspace", limits.workspaceLengthMax);
+  const pid = whole("pid");
+  const startedAtMs = whole("startedAtMs");
+  return {
     ...(host === undefined ? {} : { host }),
-    ...(Number.isSafeInteger(pid) && pid > 0 ? { pid } : {}),
-    ...(Number.isSafeInteger(startedAtMs) && startedAtMs > 0 ? { startedAtMs } : {}),
+    ...(pid === undefined ? {} : { pid }),
+    ...(startedAtMs === undefined ? {} : { startedAtMs }),
     ...(workspace === undefined ? {} : { workspace }),
   };
 }

@@ -11,6 +11,10 @@ export type Card = {
   readonly version: string;
   readonly capabilities: readonly { readonly name: string; readonly description: string }[];
   readonly tools: readonly string[];
+  /**
+   * Anything. With `host`, `pid` and `startedAtMs` (when that process started) the agent is one with its
+   * process and its status files in the list of agents; with `workspace` it says where it works.
+   */
   readonly metadata: Readonly<Record<string, string>>;
 };
 
