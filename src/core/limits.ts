@@ -13,7 +13,7 @@ export const limits = {
 
   /** Bounds on what is alive. Each is far above what one machine is used for, and below what it can hold. */
   agentsMax: 1_000_000,
-  /** Those that a machine has: each is a file or a process. */
+  /** Those that a machine has: each is a status file. */
   observedMax: 10_000,
   leasesMax: 1_000_000,
   groupsMax: 100_000,

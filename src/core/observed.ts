@@ -1,5 +1,6 @@
 /**
- * Who was only seen. An observed agent never spoke at a door: a file or a process tells of it. It is seen, not
+ * Who was only seen. An observed agent never spoke at a door: a status file tells of it, which somebody wrote or
+ * its host's hooks did. Processes say nothing that would be worth remembering, and never come here. It is seen, not
  * coordinated: it has no leases, no tasks and no heartbeat here, and nobody finds it by its tools. What is
  * kept is what it was last seen doing; how it came to that is in the log.
  */
@@ -114,13 +115,12 @@ function isSame(one: Observed, other: Observed): boolean {
 export function evolve(observed: OwnObservedAgents, event: ObservedEvent): void {
   const { id } = event.observed;
   const before = observed.byId.get(id);
-  if (before) {
-    observed.byId.delete(id);
-    observed.counts[before.state] -= 1;
-  }
+  if (before) observed.counts[before.state] -= 1;
   if (event.type === "observed.changed") putObserved(observed, event.observed);
+  else observed.byId.delete(id);
 }
 
+/** Its state is counted: who was there before must not be any more. */
 export function putObserved({ byId, counts }: OwnObservedAgents, observed: Observed): void {
   byId.set(observed.id, observed);
   counts[observed.state] += 1;
