@@ -255,7 +255,7 @@ test("each refusal that an operation names can be met", () => {
   }
 });
 
-test("to look takes no token, to change anything does", async () => {
+test("to look at what agents told takes no token, all else does", async () => {
   await using to = await openTestDoor();
   for (const name of names) {
     const { method, path } = request(name, {
