@@ -93,6 +93,7 @@ function windowsOf(
 ): ReadonlyMap<readonly Claim[], FoundProcess> {
   const taken = new Set(named.map(({ process }) => process));
   const free = processes.filter((process) => process.server && !taken.has(process));
+  if (free.length === 0) return new Map();
   const windows = Map.groupBy(free, ({ server, workspace }) => `${server?.pid} ${workspace}`);
   const sessions = Map.groupBy(
     named.filter(({ process }) => !process),
