@@ -1,0 +1,167 @@
+/** Results in pieces: how a long one is cut, and how pieces become one again (ARCP-124 to 128). */
+import { isInteger, type Problem, problemAt } from "./fields.ts";
+import { limits } from "./limits.ts";
+
+export type ChunkEncoding = "utf8" | "base64";
+
+export type Chunk = {
+  readonly resultId: string;
+  readonly chunkSeq: number;
+  readonly data: string;
+  readonly encoding: ChunkEncoding;
+  readonly more: boolean;
+};
+
+/**
+ * Pieces of at most so many bytes of UTF-8, never inside of a surrogate pair (ARCP-125). There is always at
+ * least one, which is empty if the text is.
+ */
+export function splitText(text: string, bytesMax: number): readonly string[] {
+  if (!(bytesMax >= 4)) throw new RangeError("a chunk has room for any character, 4 bytes");
+  // Three bytes are the most that one unit of a text can take.
+  if (text.length * 3 <= bytesMax) return [text];
+  const pieces: string[] = [];
+  let start = 0;
+  let bytes = 0;
+  for (let at = 0; at < text.length; ) {
+    const point = text.codePointAt(at) ?? 0;
+    const size = utf8Size(point);
+    if (bytes + size > bytesMax) {
+      pieces.push(text.slice(start, at));
+      start = at;
+      bytes = 0;
+    }
+    bytes += size;
+    at += point > 0xffff ? 2 : 1;
+  }
+  pieces.push(text.slice(start));
+  return pieces;
+}
+
+/** Views of at most so many bytes; at least one. */
+export function splitBytes(bytes: Uint8Array, bytesMax: number): readonly Uint8Array[] {
+  const pieces: Uint8Array[] = [];
+  for (let at = 0; at < bytes.length || at === 0; at += bytesMax) {
+    pieces.push(bytes.subarray(at, at + bytesMax));
+  }
+  return pieces;
+}
+
+/** How many bytes a chunk stands for; undefined if its data is not what its encoding says. */
+export function decodedBytes(data: string, encoding: ChunkEncoding): number | undefined {
+  if (encoding === "utf8") return utf8Bytes(data);
+  if (data.length % 4 !== 0 || !base64Form.test(data)) return undefined;
+  const padding = data.endsWith("==") ? 2 : data.endsWith("=") ? 1 : 0;
+  return (data.length / 4) * 3 - padding;
+}
+
+const base64Form = /^[A-Za-z0-9+/]*={0,2}$/;
+
+function utf8Bytes(text: string): number {
+  let bytes = 0;
+  for (let at = 0; at < text.length; ) {
+    const point = text.codePointAt(at) ?? 0;
+    bytes += utf8Size(point);
+    at += point > 0xffff ? 2 : 1;
+  }
+  return bytes;
+}
+
+/** Half a pair is written as the replacement character, which has three bytes as well. */
+function utf8Size(point: number): number {
+  if (point < 0x80) return 1;
+  if (point < 0x800) return 2;
+  return point < 0x1_0000 ? 3 : 4;
+}
+
+export function encodeBase64(bytes: Uint8Array): string {
+  let text = "";
+  // Arguments of a call have a limit; a multiple of three keeps padding to the end.
+  for (let at = 0; at < bytes.length; at += 0x6000) {
+    text += btoa(String.fromCharCode(...bytes.subarray(at, at + 0x6000)));
+  }
+  return text;
+}
+
+export function decodeBase64(text: string): Uint8Array {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < binary.length; at += 1) bytes[at] = binary.charCodeAt(at);
+  return bytes;
+}
+
+export type Assembled =
+  | { readonly value: string | Uint8Array; readonly problem?: never }
+  | { readonly problem: Problem; readonly value?: never };
+
+/**
+ * The chunks of one result as they arrive: in any order, some of them twice. A text if all of them were
+ * text, else bytes (ARCP-128). Holds no more than it is told to.
+ */
+export class Assembly {
+  readonly #resultId: string;
+  readonly #bytesMax: number;
+  readonly #chunks = new Map<number, Chunk>();
+  #bytes = 0;
+
+  constructor(resultId: string, bytesMax: number = limits.resultBytesMax) {
+    this.#resultId = resultId;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Decoded bytes so far. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** What is wrong with the chunk, if anything; then it is not kept. */
+  add(chunk: Chunk): Problem | undefined {
+    const { resultId, chunkSeq, data, encoding } = chunk;
+    if (resultId !== this.#resultId) return problemAt("result_id", "the one of this result");
+    if (!isInteger(chunkSeq) || chunkSeq < 0)
+      return problemAt("chunk_seq", "an integer, 0 or more");
+    if (this.#chunks.has(chunkSeq)) return undefined;
+    const size = decodedBytes(data, encoding);
+    if (size === undefined) return problemAt("data", "base64");
+    if (this.#bytes + size > this.#bytesMax) {
+      return problemAt("data", `at most ${this.#bytesMax} bytes in all`);
+    }
+    this.#bytes += size;
+    this.#chunks.set(chunkSeq, chunk);
+    return undefined;
+  }
+
+  finish(): Assembled {
+    const chunks = [...this.#chunks.values()].toSorted((a, b) => a.chunkSeq - b.chunkSeq);
+    const gap = chunks.findIndex(({ chunkSeq }, index) => chunkSeq !== index);
+    if (chunks.length === 0 || gap !== -1) {
+      return {
+        problem: problemAt("chunk_seq", `0, 1, 2 and so on; ${Math.max(gap, 0)} is missing`),
+      };
+    }
+    const early = chunks.findIndex(({ more }, index) => more !== index < chunks.length - 1);
+    if (early !== -1) {
+      return { problem: problemAt("more", "true on every chunk but the last, and false there") };
+    }
+    if (chunks.every(({ encoding }) => encoding === "utf8")) {
+      return { value: chunks.map(({ data }) => data).join("") };
+    }
+    return { value: joined(chunks.map(decode), this.#bytes) };
+  }
+}
+
+const encoder = new TextEncoder();
+
+function decode({ data, encoding }: Chunk): Uint8Array {
+  return encoding === "utf8" ? encoder.encode(data) : decodeBase64(data);
+}
+
+function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}
