@@ -131,6 +131,7 @@ export class ArcpError extends Error {
 
   static {
     Object.defineProperty(ArcpError.prototype, brand, { value: true });
+    recogniseBy(ArcpError, isArcpError);
   }
 
   constructor(code: ReceivedCode, message: string, detail: ErrorDetail & ErrorOptions = {}) {
@@ -151,21 +152,16 @@ export class ArcpError extends Error {
     if (!isErrorCode(code)) return new ArcpError(code, message, detail);
     return new errorClasses[code](message, detail);
   }
-
-  /** Two copies of a package in one program are common, and their errors are of one kind (ARCP-188). */
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    return this === ArcpError ? isArcpError(value) : isDerived(this, value);
-  }
 }
 
 export function isArcpError(value: unknown): value is ArcpError {
   return typeof value === "object" && value !== null && brand in value;
 }
 
-export type ArcpErrorClass = {
-  new (message: string, detail?: ErrorDetail & ErrorOptions): ArcpError;
-  [Symbol.hasInstance](value: unknown): boolean;
-};
+export type ArcpErrorClass = new (
+  message: string,
+  detail?: ErrorDetail & ErrorOptions,
+) => ArcpError;
 
 /** A class for each code, for those who like to catch by class. All of them are `ArcpError`s. */
 export const errorClasses: Readonly<Record<ErrorCode, ArcpErrorClass>> = {
@@ -196,18 +192,22 @@ function errorClass(code: ErrorCode, name: string): ArcpErrorClass {
     constructor(message: string, detail?: ErrorDetail & ErrorOptions) {
       super(code, message, detail);
     }
-
-    static override [Symbol.hasInstance](value: unknown): boolean {
-      if (this !== made) return isDerived(this, value);
-      return isArcpError(value) && value.code === code;
-    }
   };
+  recogniseBy(made, (value) => isArcpError(value) && value.code === code);
   return made;
 }
 
-/** What `instanceof` does where nobody interferes. */
-function isDerived(asked: unknown, value: unknown): boolean {
-  return Function.prototype[Symbol.hasInstance].call(asked, value);
+/**
+ * Two copies of a package in one program are common, and `instanceof` means the errors of both (ARCP-188).
+ * A class that someone derives is asked for in the usual way.
+ */
+function recogniseBy(recognised: object, isOne: (value: unknown) => boolean): void {
+  Object.defineProperty(recognised, Symbol.hasInstance, {
+    value(this: unknown, value: unknown): boolean {
+      if (this === recognised) return isOne(value);
+      return Function.prototype[Symbol.hasInstance].call(this, value);
+    },
+  });
 }
 
 function isCodeLike(text: string): boolean {
