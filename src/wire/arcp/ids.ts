@@ -96,10 +96,10 @@ export function isId(value: unknown): value is string {
 }
 
 const zeros = /^0+$/;
-const traceForm = /^[0-9a-f]{32}$/;
+const traceForm = /^(?!0{32})[0-9a-f]{32}$/;
 
 export function isTraceId(text: string): boolean {
-  return traceForm.test(text) && !zeros.test(text);
+  return traceForm.test(text);
 }
 
 export type TraceContext = { readonly traceId: string; readonly parentSpanId?: string };

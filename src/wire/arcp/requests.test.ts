@@ -51,7 +51,7 @@ function valueIn<Value>(read: Read<Value>): unknown {
 const client = { name: "cancel-client", version: "1.0.0" };
 const auth = { scheme: "bearer", token: "demo-token" };
 
-test("[PY-1] [PY-20] [PYR-20] the Python client's hello is read", () => {
+test("[PY-1] [PYR-20] the Python client's hello is read", () => {
   const payload = { client, auth, capabilities: { encodings: ["json"], features: [], agents: [] } };
   assert.deepEqual(present(readHello(received("session.hello", payload)).value), {
     client,

@@ -1,0 +1,56 @@
+/** The list of ARCP's requirements as a page for people: `docs/conformance/arcp.md`. */
+import { type Rule, rules, type Vector, vectors } from "./arcp.ts";
+
+const intro = `# ARCP 1.1: what is met
+
+Printed by \`node tools/conformance.ts\` from the list in \`test/conformance/arcp.ts\`, which a test holds against
+the tests that it names. ARCP rows are the protocol's requirements in our words; PYR and PYC rows are what it
+takes to get on with the published Python SDK as a runtime and as a client, PYA rows the acceptance of that, PY rows
+its vectors.
+
+Proven: a test proves all of it. Partly: the vocabulary's part is proven, those who use it are being built.
+Open: not proven yet.
+`;
+
+export function printPage(): string {
+  return [
+    intro,
+    ...["ARCP", "PYR", "PYC", "PYA"].flatMap((name) => [
+      `## ${name}`,
+      "",
+      ...table(rules.filter(({ id }) => id.startsWith(`${name}-`)).map(ruleRow)),
+    ]),
+    "## PY",
+    "",
+    ...table(vectors.map(vectorRow)),
+  ].join("\n");
+}
+
+type Row = { readonly cells: readonly string[]; readonly state: string };
+
+function ruleRow(rule: Rule): Row {
+  return { cells: [rule.id, rule.level, rule.rule], state: stateOf(rule) };
+}
+
+function vectorRow(vector: Vector): Row {
+  return { cells: [vector.id, "", vector.about], state: stateOf(vector) };
+}
+
+function stateOf({ provenBy, isPartial }: Rule | Vector): string {
+  if (provenBy.length === 0) return "open";
+  return isPartial ? "partly" : "proven";
+}
+
+function table(rows: readonly Row[]): readonly string[] {
+  const counts = ["proven", "partly", "open"].map(
+    (state) => `${rows.filter((row) => row.state === state).length} ${state}`,
+  );
+  return [
+    `${counts.join(", ")}.`,
+    "",
+    "| | | | |",
+    "|---|---|---|---|",
+    ...rows.map(({ cells, state }) => `| ${[...cells, state].join(" | ")} |`),
+    "",
+  ];
+}
