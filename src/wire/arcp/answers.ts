@@ -88,15 +88,15 @@ export function readWelcome({ sessionId, payload }: Envelope): Read<Welcome> {
     sessionId: sessionId ?? fields.text("session_id"),
     acceptedAtMs: fields.timeIfReadable("accepted_at"),
     resumeToken: fields.text("resume_token", { max: limits.tokenLengthMax }),
-    resumeWindowSec: fields.optionalInteger("resume_window_sec", { min: 0 }) ?? 0,
-    heartbeatIntervalSec: readInterval(fields.any("heartbeat_interval_sec")),
+    resumeWindowSec: readSeconds(fields.any("resume_window_sec")) ?? 0,
+    heartbeatIntervalSec: readSeconds(fields.any("heartbeat_interval_sec")),
     features: capabilities?.texts("features") ?? [],
     agents: Array.isArray(agents) ? agents.flatMap(readAgent) : [],
     vendor: vendorCapabilities(fields.object("capabilities") ?? {}),
   });
 }
 
-function readInterval(value: unknown): number | undefined {
+function readSeconds(value: unknown): number | undefined {
   return typeof value === "number" && value > 0 && Number.isFinite(value) ? value : undefined;
 }
 

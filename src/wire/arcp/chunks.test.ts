@@ -41,6 +41,25 @@ test("[ARCP-125] [ARCP-126] a text is cut into pieces of so many bytes, never in
   assert.throws(() => splitText("a", 3), RangeError);
 });
 
+test("[PYR-18] a text may also be cut by what it takes when printed, escapes included", () => {
+  fc.assert(
+    fc.property(anyText, fc.integer({ min: 6, max: 60 }), (text, printedBytesMax) => {
+      const pieces = splitText(text, 1_000, printedBytesMax);
+      assert.equal(pieces.join(""), text);
+      const sizes = pieces.map((piece) => encoder.encode(JSON.stringify(piece)).length - 2);
+      assert(sizes.every((size) => size <= printedBytesMax));
+      // No more pieces than it takes: the next character would not have fitted.
+      for (const [index, piece] of pieces.entries()) {
+        const [next = ""] = pieces[index + 1] ?? "";
+        const more = encoder.encode(JSON.stringify(piece + next)).length - 2;
+        assert(
+          next === "" || more > printedBytesMax || encoder.encode(piece + next).length > 1_000,
+        );
+      }
+    }),
+  );
+});
+
 test("bytes are cut into views, at least one", () => {
   assert.deepEqual(splitBytes(new Uint8Array(0), 4), [new Uint8Array(0)]);
   assert.deepEqual(

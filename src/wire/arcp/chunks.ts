@@ -13,29 +13,45 @@ export type Chunk = {
 };
 
 /**
- * Pieces of at most so many bytes of UTF-8, never inside of a surrogate pair (ARCP-125). There is always at
- * least one, which is empty if the text is.
+ * Pieces of at most so many bytes of UTF-8, never inside of a surrogate pair (ARCP-125); and, if it is asked
+ * for, of at most so many bytes inside a printed frame, where escapes make up to six bytes of one. There is
+ * always at least one piece, which is empty if the text is.
  */
-export function splitText(text: string, bytesMax: number): readonly string[] {
-  if (!(bytesMax >= 4)) throw new RangeError("a chunk has room for any character, 4 bytes");
-  // Three bytes are the most that one unit of a text can take.
-  if (text.length * 3 <= bytesMax) return [text];
+export function splitText(
+  text: string,
+  bytesMax: number,
+  printedBytesMax: number = Number.POSITIVE_INFINITY,
+): readonly string[] {
+  if (!(bytesMax >= 4 && printedBytesMax >= 6)) {
+    throw new RangeError("a chunk has room for any character: 4 bytes, 6 when printed");
+  }
+  if (text.length * 3 <= bytesMax && text.length * 6 <= printedBytesMax) return [text];
   const pieces: string[] = [];
   let start = 0;
   let bytes = 0;
+  let printed = 0;
   for (let at = 0; at < text.length; ) {
     const point = text.codePointAt(at) ?? 0;
-    const size = utf8Size(point);
-    if (bytes + size > bytesMax) {
+    const [size, printedSize] = [utf8Size(point), jsonSize(point)];
+    if (bytes + size > bytesMax || printed + printedSize > printedBytesMax) {
       pieces.push(text.slice(start, at));
       start = at;
       bytes = 0;
+      printed = 0;
     }
     bytes += size;
+    printed += printedSize;
     at += point > 0xffff ? 2 : 1;
   }
   pieces.push(text.slice(start));
   return pieces;
+}
+
+/** Inside a JSON text, as JSON.stringify escapes it. */
+function jsonSize(point: number): number {
+  if (point === 0x22 || point === 0x5c) return 2;
+  if (point < 0x20) return "\b\t\n\f\r".includes(String.fromCharCode(point)) ? 2 : 6;
+  return point >= 0xd800 && point <= 0xdfff ? 6 : utf8Size(point);
 }
 
 /** Views of at most so many bytes; at least one. */

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { printEventPayload } from "./answers.ts";
+import { encodeBase64, splitText } from "./chunks.ts";
 import {
   dialectOfHello,
   dialectOfWelcome,
@@ -7,7 +9,7 @@ import {
   printBudget,
   rejectionType,
 } from "./dialect.ts";
-import { type Envelope, readEnvelope } from "./envelope.ts";
+import { type Envelope, printFrame, readEnvelope } from "./envelope.ts";
 import { errorCodes, isErrorCode } from "./errors.ts";
 
 const bare = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
@@ -70,9 +72,28 @@ test("[PYR-7] [PY-43] [PY-72] [ARCP-89] [ARCP-91] [ARCP-92] how a submit is refu
 test("[PYR-14] [PYR-18] [PY-46] [PY-47] [PY-48] what the Python client cannot take is known as data", () => {
   const { holdAfterSubscribedMs, messageBytesMax, lineBytesMax } = dialects.python;
   assert.deepEqual([holdAfterSubscribedMs, messageBytesMax, lineBytesMax], [25, 1_048_576, 65_536]);
-  // Decoded bytes as base64, or as text of which every character is escaped, and an envelope.
-  const { chunkBytes, lineChunkBytes } = dialects.python;
-  assert(chunkBytes * (4 / 3) + 2_000 < 1_048_576);
-  assert(lineChunkBytes * (4 / 3) + 2_000 < 65_536);
   assert.equal(dialects.spec.holdAfterSubscribedMs, 0);
+});
+
+test("[PYR-18] a chunk of the worst text, or of bytes, fits into what the Python client reads", () => {
+  const ids = { result_id: "r".repeat(256), chunk_seq: Number.MAX_SAFE_INTEGER };
+  const id = "i".repeat(256);
+  const head = { id, type: "job.event", sessionId: id, jobId: id, eventSeq: 2 ** 53 - 1 };
+  const frameOf = (data: string, encoding: string): number => {
+    const body = JSON.stringify({ ...ids, data, encoding, more: true });
+    const frame = printFrame({ ...head, traceId: "a".repeat(32) }, printEventPayload("k", 0, body));
+    return Buffer.byteLength(frame);
+  };
+  const { chunk, lineChunk, messageBytesMax, lineBytesMax } = dialects.python;
+  const rows = [
+    [chunk, messageBytesMax],
+    [lineChunk, lineBytesMax],
+  ] as const;
+  for (const [{ bytesMax, printedBytesMax }, framesMax = 0] of rows) {
+    for (const worst of ["\u0000", '"', "😀", "\ud800", "é", "a"]) {
+      const [piece = ""] = splitText(worst.repeat(bytesMax), bytesMax, printedBytesMax);
+      assert(frameOf(piece, "utf8") <= framesMax, worst);
+    }
+    assert(frameOf(encodeBase64(new Uint8Array(bytesMax)), "base64") <= framesMax);
+  }
 });

@@ -22,11 +22,19 @@ export type DialectTraits = {
   readonly messageBytesMax: number | undefined;
   /** The longest line on stdio, without its end. */
   readonly lineBytesMax: number | undefined;
-  /** Decoded bytes of a result chunk. */
-  readonly chunkBytes: number;
-  readonly lineChunkBytes: number;
+  /** How long a result chunk may be, in messages and on lines: see `splitText`. */
+  readonly chunk: ChunkSize;
+  readonly lineChunk: ChunkSize;
   /** How long that client waits for `job.accepted`; later it takes it for the answer to its next (PYR-4). */
   readonly acceptedWithinMs: number | undefined;
+};
+
+export type ChunkSize = { readonly bytesMax: number; readonly printedBytesMax: number };
+
+/** Fits into 1 MiB, envelope included: not only Python's client reads no more. */
+const usualChunk: ChunkSize = {
+  bytesMax: limits.chunkBytes,
+  printedBytesMax: 1_048_576 - limits.headBytesMax,
 };
 
 export const dialects: Readonly<Record<Dialect, DialectTraits>> = {
@@ -35,8 +43,8 @@ export const dialects: Readonly<Record<Dialect, DialectTraits>> = {
     holdAfterSubscribedMs: 0,
     messageBytesMax: undefined,
     lineBytesMax: undefined,
-    chunkBytes: limits.chunkBytes,
-    lineChunkBytes: limits.chunkBytes,
+    chunk: usualChunk,
+    lineChunk: usualChunk,
     acceptedWithinMs: undefined,
   },
   python: {
@@ -44,8 +52,11 @@ export const dialects: Readonly<Record<Dialect, DialectTraits>> = {
     holdAfterSubscribedMs: 25,
     messageBytesMax: 1_048_576,
     lineBytesMax: 65_536,
-    chunkBytes: limits.chunkBytes,
-    lineChunkBytes: limits.lineChunkBytes,
+    chunk: usualChunk,
+    lineChunk: {
+      bytesMax: limits.lineChunkBytes,
+      printedBytesMax: 65_536 - limits.headBytesMax,
+    },
     acceptedWithinMs: 5_000,
   },
 };

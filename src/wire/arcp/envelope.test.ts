@@ -175,6 +175,12 @@ test("[ARCP-12] no value makes reading throw, and a mutated frame is either read
   );
 });
 
+test("extensions that are too deep to be printed again are none", () => {
+  const deep = JSON.parse(`${"[".repeat(50_000)}${"]".repeat(50_000)}`);
+  const { envelope } = readEnvelope({ ...least, extensions: { "x-vendor.a.b": deep } });
+  assert.equal(envelope?.extensions, undefined);
+});
+
 test("keys of a prototype are keys like any other", () => {
   const { envelope } = readEnvelope(
     JSON.parse('{"arcp":"1.1","id":"a","type":"t","payload":{"__proto__":{"agent":"x"}}}'),

@@ -2,7 +2,14 @@
  * The envelope around every message. Read by hand, because each frame passes here. Liberal in: unknown fields
  * are ignored, `null` is nothing, ids are opaque. Strict out, in one order of fields.
  */
-import { isInteger, isObject, type JsonObject, type Problem, problemAt } from "./fields.ts";
+import {
+  isDeeper,
+  isInteger,
+  isObject,
+  type JsonObject,
+  type Problem,
+  problemAt,
+} from "./fields.ts";
 import { isId, isTraceId, traceContextFrom } from "./ids.ts";
 import { limits } from "./limits.ts";
 import { sendableExtensions } from "./vendor.ts";
@@ -67,10 +74,15 @@ export function readEnvelope(value: unknown): ReadEnvelope {
       eventSeq,
       traceId: trace?.traceId,
       parentSpanId: trace?.parentSpanId,
-      extensions: isObject(extensions) ? extensions : undefined,
+      extensions: isSane(extensions) ? extensions : undefined,
       payload,
     },
   };
+}
+
+/** Extensions are passed on, so that they must be such as can be printed again. */
+function isSane(extensions: unknown): extensions is JsonObject {
+  return isObject(extensions) && !isDeeper(extensions, limits.depthMax);
 }
 
 /** What stands before the payload. */

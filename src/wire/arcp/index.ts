@@ -64,6 +64,7 @@ export {
   splitText,
 } from "./chunks.ts";
 export {
+  type ChunkSize,
   type Dialect,
   type DialectOption,
   type DialectTraits,

@@ -29,4 +29,6 @@ export const limits = {
   chunkBytes: 262_144,
   /** Decoded bytes of a chunk on a line of 64 KiB: base64 and escapes take their share. */
   lineChunkBytes: 32_768,
+  /** What a frame with a chunk has besides its data. */
+  headBytesMax: 4_096,
 } as const;
