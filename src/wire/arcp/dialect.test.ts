@@ -65,6 +65,7 @@ test("[PYR-7] [PY-43] [PY-72] [ARCP-89] [ARCP-91] [ARCP-92] how a submit is refu
     assert.equal(rejectionType(code, "spec"), usual);
     assert.equal(rejectionType(code, "spec", { versionErrorAs: "job.error" }), "job.error");
     assert.equal(rejectionType(code, "python"), "session.error");
+    assert.equal(rejectionType(code, "python", { versionErrorAs: "job.error" }), "session.error");
     assert.equal(rejectionType(code, "spec", { rejectWith: "session.error" }), "session.error");
   }
 });

@@ -84,6 +84,8 @@ test("[ARCP-64] the id of a frame follows from its time, session and number, and
   const id = deriveEventId(1_700_000_000_000, random, 42);
   assert.equal(id, deriveEventId(1_700_000_000_000, sessionRandomOf(session), 42));
   assert(isMintedId("envelope", id), id);
+  const next = sessionRandomOf(printId("session", ulid(5, 123_456_790n)));
+  assert.notEqual(random, next, "sessions of one millisecond differ in their last digits");
   assert.throws(() => sessionRandomOf("sess_from-elsewhere"), RangeError);
 });
 

@@ -38,6 +38,6 @@ function readDay(year: number, month: number, day: number): number | undefined {
   const date = new Date(0);
   // Not Date.UTC: to it, year 26 is 1926.
   date.setUTCFullYear(year, month - 1, day);
-  // A day that the month does not have ends up in the next.
-  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? date.getTime() : undefined;
+  // A day that the month does not have ends up in another.
+  return date.getUTCMonth() === month - 1 ? date.getTime() : undefined;
 }
