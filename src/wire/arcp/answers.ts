@@ -3,7 +3,7 @@
  * that a published runtime is known to send (ARCP-21, 22, 24), made one.
  */
 import { type Dialect, printBudget, printFinalStatus } from "./dialect.ts";
-import type { Envelope } from "./envelope.ts";
+import { type Envelope, quote } from "./envelope.ts";
 import {
   isErrorCode,
   printError,
@@ -216,7 +216,7 @@ export type JobEvent = {
 
 /** As text, around a body that was printed before: once, for however many sessions. */
 export function printEventPayload(kind: string, atMs: number, bodyText: string): string {
-  return `{"kind":${JSON.stringify(kind)},"ts":"${printTimestamp(atMs)}","body":${bodyText}}`;
+  return `{"kind":${quote(kind)},"ts":"${printTimestamp(atMs)}","body":${bodyText}}`;
 }
 
 export function readJobEvent({ jobId, payload }: Envelope): Read<JobEvent> {

@@ -129,7 +129,8 @@ export function printFrame(head: FrameHead, payloadText: string): string {
 /** Nearly all of it is made of these, and needs no escapes. */
 const plain = /^[\w.:@+-]*$/;
 
-function quote(text: string): string {
+/** As JSON. */
+export function quote(text: string): string {
   return plain.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 

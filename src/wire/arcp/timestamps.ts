@@ -6,8 +6,12 @@
 /** UTC with milliseconds. Throws a RangeError outside of the years 0 to 9999, which nobody could read. */
 export function printTimestamp(atMs: number): string {
   if (!(atMs >= firstMs && atMs < endMs)) throw new RangeError(`not a time to print: ${atMs}`);
-  return new Date(atMs).toISOString();
+  if (atMs !== last.atMs) last = { atMs, text: new Date(atMs).toISOString() };
+  return last.text;
 }
+
+/** Events come in bursts, and what happens in one millisecond has one time. */
+let last: { readonly atMs: number; readonly text: string } = { atMs: Number.NaN, text: "" };
 
 /** 0000-01-01 and 10000-01-01. */
 const firstMs = -62_167_219_200_000;
