@@ -1,3 +1,17 @@
 export { Embeddings, EmbeddingsError, type EmbeddingsOptions } from "./embeddings.ts";
 export { ListenError, type Listening, listen, type Place, printPlace } from "./listen.ts";
+export { pairMemoryTransports } from "./memory.ts";
+export { fromChild, fromProcess, fromStreams, type StdioOptions } from "./stdio.ts";
+export {
+  type CloseHandler,
+  type Closing,
+  type Frame,
+  type FrameHandler,
+  type Link,
+  Malformed,
+  type MalformedCode,
+  type Transport,
+  TransportError,
+  type TransportErrorCode,
+} from "./transport.ts";
 export { clearSocket, socketIn } from "./unix-socket.ts";

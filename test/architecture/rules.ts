@@ -38,7 +38,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   // The table of meanings is a file beside the code.
   views: { rooms: ["core"], packages: ["node:assert/strict", "node:fs"] },
   wire: { rooms: [], packages: ["@bufbuild/protobuf*", "zod"] },
-  transport: { rooms: [], packages: ["node:*"] },
+  transport: { rooms: [], packages: ["node:*", "ws"] },
   // Looks at processes and at what hosts leave on disk.
   sightings: { rooms: ["wire"], packages: ["node:*"] },
   "doors/grpc": { rooms: upToTransport, packages: ["node:*"] },

@@ -1,0 +1,196 @@
+/**
+ * WebSockets on an HTTP server (ARCP 1.1 §4): one that is there already, or one of our own. Whoever is
+ * refused learns it from an HTTP answer, before anything is upgraded.
+ */
+import { createServer, type IncomingMessage, type Server, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import { Channel } from "../channel.ts";
+import { limits } from "../limits.ts";
+import { listen, printPlace } from "../listen.ts";
+import type { Link, Transport } from "../transport.ts";
+import { closeCodes } from "./close-codes.ts";
+import { Handshakes } from "./handshakes.ts";
+import { type Guard, type Refusal, refusalOf } from "./hosts.ts";
+import { Pulse } from "./pulse.ts";
+import { ServerSocket } from "./socket.ts";
+
+export type UpgradeOptions = Guard & {
+  /** Whoever gets a transport here owns it. If this fails, the connection is closed with 1011. */
+  readonly onTransport: (transport: Transport, request: IncomingMessage) => unknown;
+  /** What `onTransport` threw. */
+  readonly onFault?: (fault: unknown) => void;
+  /** `/arcp` if absent. The query does not count. */
+  readonly path?: string;
+  /** Whether `/` will do as well. */
+  readonly alsoRoot?: boolean;
+  readonly frameBytesMax?: number;
+  /** Whether to compress for peers that offer it. It costs memory and time for each connection. */
+  readonly compresses?: boolean;
+  readonly connectionsMax?: number;
+  /** From one address. */
+  readonly handshakesPerSecond?: number;
+  readonly handshakeBurst?: number;
+  readonly pingMs?: number;
+};
+
+export type Upgrades = AsyncDisposable & {
+  readonly connections: number;
+  /** Takes no more upgrades, says goodbye to all (1001 unless told otherwise), and leaves the server be. */
+  close(reason?: string, code?: number): Promise<void>;
+};
+
+/** Takes the upgrades of one path and leaves those of others to other listeners, if there are any. */
+export function attachUpgrade(server: Server, options: UpgradeOptions): Upgrades {
+  const { path = "/arcp", alsoRoot = false, connectionsMax = limits.connectionsMax } = options;
+  const handshakes = new Handshakes({
+    perSecond: options.handshakesPerSecond ?? limits.handshakesPerSecond,
+    burst: options.handshakeBurst ?? limits.handshakeBurst,
+    addressesMax: limits.addressesMax,
+  });
+  const pulse = new Pulse(options.pingMs ?? limits.pingMs);
+  const open = new Set<Transport>();
+  const sockets = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    maxPayload: options.frameBytesMax ?? limits.frameBytesMax,
+    perMessageDeflate: options.compresses ?? false,
+    ...notInTypes,
+    handleProtocols: (offered) => ["arcp.v1.1", "arcp"].find((name) => offered.has(name)) ?? false,
+  });
+
+  const refusal = (request: IncomingMessage): Refusal | undefined => {
+    const refused = refusalOf(request.headers, options);
+    if (refused) return refused;
+    if (!handshakes.admit(request.socket.remoteAddress ?? "", performance.now())) {
+      return { status: 429, message: "too many connections in a short time; try again later" };
+    }
+    if (open.size < connectionsMax) return undefined;
+    return { status: 503, message: "as many are connected as may" };
+  };
+
+  const onUpgrade = (request: IncomingMessage, stream: Duplex, head: Buffer): void => {
+    const [asked = ""] = (request.url ?? "").split("?", 1);
+    if (asked !== path && !(alsoRoot && asked === "/")) {
+      // Nobody else would answer, and the caller would wait for ever.
+      if (server.listenerCount("upgrade") === 1) answer(stream, notFound);
+      return;
+    }
+    const refused = refusal(request);
+    if (refused) answer(stream, refused);
+    else sockets.handleUpgrade(request, stream, head, (socket) => welcome(request, socket));
+  };
+
+  const welcome = (request: IncomingMessage, socket: WebSocket): void => {
+    const stream = request.socket;
+    let carrier: ServerSocket | undefined;
+    const transport = new Channel(linkOf(stream), (channel) => {
+      carrier = new ServerSocket(channel, socket, stream);
+      pulse.watch(carrier);
+      return carrier;
+    });
+    open.add(transport);
+    socket.once("close", () => {
+      open.delete(transport);
+      if (carrier) pulse.unwatch(carrier);
+    });
+    Promise.try(options.onTransport, transport, request).catch((fault: unknown) => {
+      options.onFault?.(fault);
+      return transport.close("internal error", closeCodes.internal);
+    });
+  };
+
+  const close: Upgrades["close"] = async (
+    reason = "shutting down",
+    code = closeCodes.goingAway,
+  ) => {
+    server.off("upgrade", onUpgrade);
+    await Promise.all([...open].map((transport) => transport.close(reason, code)));
+    pulse[Symbol.dispose]();
+  };
+
+  server.on("upgrade", onUpgrade);
+  return {
+    get connections() {
+      return open.size;
+    },
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  };
+}
+
+export type ServerOptions = Omit<UpgradeOptions, "alsoRoot"> & {
+  /** 127.0.0.1 if absent. */
+  readonly host?: string;
+  /** Any free one if absent. */
+  readonly port?: number;
+};
+
+export type WebSocketServing = AsyncDisposable & {
+  readonly port: number;
+  /** Where clients connect. */
+  readonly url: string;
+  readonly connections: number;
+  close(reason?: string, code?: number): Promise<void>;
+};
+
+/** A server that does nothing else. Rejects with a `ListenError` if the place is taken. */
+export async function startWebSocketServer(options: ServerOptions): Promise<WebSocketServing> {
+  const { host = "127.0.0.1", port: wanted = 0, path = "/arcp" } = options;
+  const server = createServer((request, response) => {
+    const [asked] = (request.url ?? "").split("?", 1);
+    const known = asked === path || asked === "/" ? upgradeRequired : notFound;
+    const { status, message } = refusalOf(request.headers, options) ?? known;
+    response.writeHead(status, { "content-type": "text/plain", connection: "close" });
+    response.end(`${message}\n`);
+  });
+  const upgrades = attachUpgrade(server, { ...options, alsoRoot: true });
+  const { places } = await listen(() => server, [{ host, port: wanted }]);
+  const [place] = places;
+  const port = place && "port" in place ? place.port : wanted;
+  const close: WebSocketServing["close"] = async (reason, code) => {
+    const closed = Promise.withResolvers<void>();
+    server.close(() => closed.resolve());
+    await upgrades.close(reason, code);
+    server.closeAllConnections();
+    await closed.promise;
+  };
+  return {
+    port,
+    url: `ws://${printPlace({ host, port })}${path}`,
+    get connections() {
+      return upgrades.connections;
+    },
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  };
+}
+
+/** For a peer that says goodbye and then keeps the connection. `ws` knows it, its types do not. */
+const notInTypes = { closeTimeout: limits.closeMs } as const;
+
+const notFound: Refusal = { status: 404, message: "there is nothing here" };
+const upgradeRequired: Refusal = { status: 426, message: "this is a place for WebSockets" };
+
+function answer(stream: Duplex, { status, message }: Refusal): void {
+  // The peer may be gone already, and it is not ours to fail over that.
+  stream.on("error", () => stream.destroy());
+  stream.once("finish", () => stream.destroy());
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    "Connection: close",
+    "Content-Type: text/plain",
+    `Content-Length: ${Buffer.byteLength(message) + 1}`,
+  ];
+  stream.end(`${head.join("\r\n")}\r\n\r\n${message}\n`);
+}
+
+function linkOf(stream: Socket): Link {
+  const { remoteAddress: address } = stream;
+  const isEncrypted = "encrypted" in stream && stream.encrypted === true;
+  // A Unix socket has no address.
+  const isLocal = address === undefined || /^(?:::ffff:)?127\.|^::1$/.test(address);
+  const link = { kind: "websocket", isPrivate: isEncrypted || isLocal } as const;
+  return address === undefined ? link : { ...link, address };
+}
