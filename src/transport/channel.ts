@@ -104,7 +104,12 @@ export class Channel implements Transport {
       this.#carrier.destroy(error);
       return Promise.reject(error);
     }
-    this.#carrier.write(text);
+    try {
+      this.#carrier.write(text);
+    } catch (cause) {
+      const error = new TransportError("not_sendable", "the frame cannot be written", { cause });
+      return Promise.reject(error);
+    }
     return accepted;
   }
 

@@ -37,7 +37,10 @@ export interface Transport {
   onFrame(handler: FrameHandler): void;
   /** Told in its place among the frames. Without a handler, what is malformed is dropped. */
   onMalformed(handler: (malformed: Malformed) => void): void;
-  /** Called exactly once, after the last frame has been handled. */
+  /**
+   * Called exactly once, and last: after the last frame has been handled. Frames that wait for a handler
+   * hold it back; `closed` tells at once.
+   */
   onClose(handler: CloseHandler): void;
   /** What a handler threw. The frames after it come nevertheless. */
   onFault(handler: (fault: unknown) => void): void;
