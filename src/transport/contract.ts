@@ -241,6 +241,8 @@ export function transportContract(kind: string, { makePair, farCanWait }: Kit): 
     const ended = endOf(near);
     near.onFrame(async ({ n }) => {
       seen.push(n);
+      // Meanwhile others arrive and wait.
+      await new Promise((resolve) => setTimeout(resolve, 20));
       await near.close();
       seen.push("closed");
     });

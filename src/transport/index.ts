@@ -1,3 +1,4 @@
+export { adopt, type BareTransport } from "./adopt.ts";
 export { Embeddings, EmbeddingsError, type EmbeddingsOptions } from "./embeddings.ts";
 export { ListenError, type Listening, listen, type Place, printPlace } from "./listen.ts";
 export { pairMemoryTransports } from "./memory.ts";

@@ -78,14 +78,12 @@ test("a peer that takes nothing at all is given up, and the server goes on", asy
 
 test("a flood that nobody handles stays with whoever sends it", async () => {
   await using scene = await open();
-  const peer = await scene.peer();
-  const server = await scene.next();
-  const before = process.memoryUsage().rss;
+  const { client, server, socketOfServer } = await scene.pair();
   const text = JSON.stringify({ text: "x".repeat(60_000) });
-  for (let n = 0; n < 1_000; n += 1) peer.send(text);
-  await settled(() => peer.bufferedAmount);
-  assert(peer.bufferedAmount > 40_000_000, `${peer.bufferedAmount} bytes wait at the sender`);
-  assert(process.memoryUsage().rss - before < 400_000_000);
+  for (let n = 0; n < 1_000; n += 1) await client.sendText(text);
+  await until(() => socketOfServer.bytesRead > 1_000_000);
+  await settled(() => socketOfServer.bytesRead);
+  assert(socketOfServer.bytesRead < 2_000_000, `${socketOfServer.bytesRead} bytes were read`);
   assert.equal((await collect(server, 1_000)).length, 1_000);
 });
 

@@ -1,0 +1,77 @@
+/** Transports that have only what the protocol's authors agreed on. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { adopt, type BareTransport } from "./adopt.ts";
+import { collect, endOf, settled } from "./contract.ts";
+import { pairMemoryTransports } from "./memory.ts";
+import type { Transport } from "./transport.ts";
+
+const link = { kind: "memory", isPrivate: true } as const;
+
+test("[ARCP-25] a transport of someone else's carries frames both ways and closes as ours do", async () => {
+  const { near, far } = pair();
+  const [there, back] = [collect(far, 2), collect(near, 2)];
+  for (const end of [near, far]) {
+    await end.send({ n: 1 });
+    await end.sendText('{"n":2}');
+  }
+  for (const frames of [await there, await back]) assert.deepEqual(frames, [{ n: 1 }, { n: 2 }]);
+  await assert.rejects(near.sendText("[]"), { code: "not_sendable" });
+  const [here, other] = [endOf(near), endOf(far)];
+  await near.close();
+  assert.deepEqual([(await here).error, (await other).error], [undefined, undefined]);
+  await assert.rejects(near.send({}), { code: "closed" });
+});
+
+test("a transport of someone else's is made to wait, and loses nothing", async () => {
+  const { near, far } = pair();
+  const go = Promise.withResolvers<void>();
+  const frames = collect(near, 2_000, go.promise);
+  for (let n = 0; n < 2_000; n += 1) await far.send({ n, text: "x".repeat(1_000) });
+  await settled(() => far.queuedBytes);
+  assert(far.queuedBytes > 1_000_000, `only ${far.queuedBytes} bytes wait at the sender`);
+  go.resolve();
+  assert((await frames).every(({ n }, index) => n === index));
+  await far.close();
+  assert.equal((await endOf(near)).error, undefined);
+});
+
+test("what happens to a transport of someone else's is an error of ours", async () => {
+  let lose = (_error: Error): void => {};
+  let isClosed = false;
+  const bare: BareTransport = {
+    get closed() {
+      return isClosed;
+    },
+    send: () => new Promise(() => {}),
+    onFrame: () => {},
+    onClose: (handler) => {
+      lose = handler;
+    },
+    close: async () => {},
+  };
+  const near = adopt(bare, link);
+  const ended = endOf(near);
+  await near.sendText(JSON.stringify({ text: "x".repeat(100_000) }));
+  assert(near.queuedBytes > 100_000);
+  const drained = near.drained();
+  isClosed = true;
+  lose(new Error("the cable is cut"));
+  await drained;
+  const { error } = await ended;
+  assert.deepEqual([error?.code, error?.message], ["lost", "the cable is cut"]);
+});
+
+function pair(): { readonly near: Transport; readonly far: Transport } {
+  const [one, far] = pairMemoryTransports();
+  const bare: BareTransport = {
+    get closed() {
+      return one.closed;
+    },
+    send: (frame) => one.send(frame),
+    onFrame: (handler) => one.onFrame(handler),
+    onClose: (handler) => one.onClose(handler),
+    close: (reason) => one.close(reason),
+  };
+  return { near: adopt(bare, link), far };
+}
