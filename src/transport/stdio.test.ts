@@ -6,7 +6,7 @@ import { PassThrough, Writable } from "node:stream";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Order, Report } from "../../test/fixtures/far-end.ts";
-import { collect, endOf, type Far, type Pair, transportContract } from "./contract.ts";
+import { collect, endOf, type Far, type Pair, transportContract, until } from "./contract.ts";
 import { Lines } from "./lines.ts";
 import { fromChild, fromProcess, fromStreams } from "./stdio.ts";
 import { type CloseHandler, type FrameHandler, TransportError } from "./transport.ts";
@@ -84,6 +84,22 @@ test("a child that exits with a failure is an abnormal end, and its last words a
   assert.deepEqual(await frames, [{ n: 1 }, { n: 2 }]);
   assert.equal(error?.code, "lost");
   assert.match(error?.message ?? "", /exited with 3/);
+});
+
+test("[ARCP-40] a peer that takes nothing more is lost, but what it still says is heard", async () => {
+  const { one, other } = pipes();
+  const near = fromStreams(one);
+  const frames = collect(near, 2);
+  const ended = endOf(near);
+  one.output.destroy(new Error("write EPIPE"));
+  await until(() => near.closed);
+  await assert.rejects(near.send({}), { code: "closed" });
+  await near.drained();
+  other.output.write('{"n":1}\n');
+  await new Promise(setImmediate);
+  other.output.end('{"n":2}\n');
+  assert.deepEqual(await frames, [{ n: 1 }, { n: 2 }]);
+  assert.equal((await ended).error?.code, "lost");
 });
 
 test("a child that cannot be started is an abnormal end", async () => {

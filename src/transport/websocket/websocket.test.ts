@@ -87,6 +87,32 @@ test("a flood that nobody handles stays with whoever sends it", async () => {
   assert.equal((await collect(server, 1_000)).length, 1_000);
 });
 
+test("closing waits neither for a handler that is stuck nor for frames that nobody wants", async () => {
+  await using scene = await open();
+  const { client, server, socketOfServer } = await scene.pair();
+  const stuck = Promise.withResolvers<void>();
+  server.onFrame(() => stuck.promise);
+  const [here, there] = [endOf(server), endOf(client)];
+  const text = JSON.stringify({ text: "x".repeat(60_000) });
+  for (let n = 0; n < 200; n += 1) await client.sendText(text);
+  await until(() => socketOfServer.bytesRead > 1_000_000);
+  await settled(() => socketOfServer.bytesRead);
+  await server.close("enough");
+  stuck.resolve();
+  assert.equal((await here).error, undefined);
+  assert.deepEqual((await there).closing, { code: 1000, reason: "enough" });
+});
+
+test("a peer that hangs up on our goodbye does as it was told", async () => {
+  await using scene = await open();
+  const stream = await scene.shake();
+  const server = await scene.next();
+  const ended = endOf(server);
+  stream.on("data", () => stream.destroy());
+  await server.close();
+  assert.equal((await ended).error, undefined);
+});
+
 test("[ARCP-29] of the subprotocols offered ours is taken, and others are ignored", async () => {
   await using scene = await open();
   const taken: string[] = [];
