@@ -277,14 +277,35 @@ test("of two calls, the one that nobody was asked about returns, and the other s
   assert.equal(shown(after([post], { from: one ?? blank })), "working");
 });
 
-test("two permissions at once are answered one after the other", () => {
-  const second = { tool_name: "Bash", tool_use_id: "t9" };
-  const asked = after([start, prompt, pre, permission, event("PreToolUse", second), permission]);
-  assert.equal(shown(after([post], { from: asked ?? blank })), "input-required");
-  assert.equal(
-    shown(after([post, event("PostToolUse", second)], { from: asked ?? blank })),
-    "working",
-  );
+const second = { tool_name: "Bash", tool_use_id: "t9" };
+const preSecond = event("PreToolUse", second);
+const postSecond = event("PostToolUse", second);
+
+for (const [claim, asking] of [
+  ["one after the other", [pre, permission, preSecond, permission]],
+  ["after both calls have begun", [pre, preSecond, permission, permission]],
+] as const) {
+  for (const [order, answers] of [
+    ["the first", [post, postSecond]],
+    ["the second", [postSecond, post]],
+  ] as const) {
+    test(`AS-83: two permissions that are asked for ${claim} wait for both, when ${order} is given first`, () => {
+      const asked = [start, prompt, ...asking];
+      assert.equal(shown(after(asked)), "input-required");
+      assert.equal(shown(after([...asked, ...answers.slice(0, 1)])), "input-required");
+      assert.equal(shown(after([...asked, ...answers])), "working");
+    });
+  }
+}
+
+test("AS-83: who is asked about one call is asked still when the next begins", () => {
+  const asked = after([start, prompt, pre, permission, event("PreToolUse", other)]);
+  assert.equal(shown(asked), "input-required");
+  const next = after([event("PostToolUse", other)], { from: asked ?? blank });
+  assert.equal(shown(next), "input-required");
+  assert.equal(shown(after([post], { from: next ?? blank })), "working");
+  const unnamed = after([start, prompt, permission, pre]);
+  assert.equal(shown(unnamed), "working", "of no call that is known: the next one has begun");
 });
 
 test("a question that also asks for permission is one question", () => {

@@ -14,7 +14,7 @@ import { summarize, type TaskState } from "../status-file/index.ts";
 import { type HostEvent, idIn, isFromSubagent, isSynthetic, listIn, textIn } from "./event.ts";
 import { limits } from "./limits.ts";
 import { askedIn, endsInQuestion, isQuestionTool, lastLineOf } from "./questions.ts";
-import type { Asking, Session, SessionGoal } from "./session.ts";
+import type { Asking, Call, Session, SessionGoal } from "./session.ts";
 
 /** What comes along with an event, from the one who received it. */
 export type Circumstances = {
@@ -114,29 +114,45 @@ function beginCall(session: Session, event: HostEvent, atMs: number): Session {
   const calls = id === undefined ? session.calls : [...session.calls, { id, tool }];
   const begun = { ...session, calls: calls.slice(-limits.callsMax) };
   if (isQuestionTool(tool)) return ask(begun, event, atMs, { what: "question", callId: id });
-  return goOn(begun, event, atMs);
+  return goOnUnless(begun, event, atMs, waitingCalls(begun));
 }
 
 /** Hosts do not say for which call: the last one of that tool that does not wait already. */
 function askPermission(session: Session, event: HostEvent, atMs: number): Session {
   const tool = idIn(event.members, "tool_name");
   const known = idIn(event.members, "tool_use_id");
-  const call = session.calls.findLast((each) => (known ? each.id === known : each.tool === tool));
+  const meant = session.calls.filter(({ id, tool: own }) => (known ? id === known : own === tool));
+  const isWaiting = ({ id }: Call): boolean => session.asking.some(({ callId }) => callId === id);
   // A question of the host's own asks for permission to be shown: one question, not two.
-  if (call && session.asking.some(({ callId }) => callId === call.id)) {
+  if (meant.length > 0 && meant.every(isWaiting)) {
     return turnTo(session, { state: "input-required", event, atMs });
   }
-  return ask(session, event, atMs, { what: "permission", callId: known ?? call?.id });
+  const callId = known ?? meant.findLast((call) => !isWaiting(call))?.id;
+  return ask(session, event, atMs, { what: "permission", callId });
 }
 
-/** Back to work, unless another call waits for a person still. */
 function endCall(session: Session, event: HostEvent, atMs: number): Session {
   const id = idIn(event.members, "tool_use_id");
   const isKnown = session.calls.some((call) => call.id === id);
   const ended = { ...session, calls: session.calls.filter((call) => call.id !== id) };
-  const asking = session.asking.filter(({ callId }) => callId !== undefined && callId !== id);
-  if (!isKnown || asking.length === 0) return goOn(ended, event, atMs);
-  return turnTo({ ...ended, asking }, { state: "input-required", event, atMs });
+  const others = waitingCalls(session).filter(({ callId }) => callId !== id);
+  return goOnUnless(ended, event, atMs, isKnown ? others : []);
+}
+
+/** Those that only the end of their own call answers. */
+function waitingCalls({ asking }: Session): readonly Asking[] {
+  return asking.filter(({ callId }) => callId !== undefined);
+}
+
+/** Back to work, unless another call waits for a person still (AS-83). */
+function goOnUnless(
+  session: Session,
+  event: HostEvent,
+  atMs: number,
+  asking: readonly Asking[],
+): Session {
+  if (asking.length === 0) return goOn(session, event, atMs);
+  return turnTo({ ...session, asking }, { state: "input-required", event, atMs });
 }
 
 function failCall(session: Session, event: HostEvent, atMs: number): Session {
