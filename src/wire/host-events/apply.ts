@@ -214,7 +214,7 @@ export function interrupt(session: Session, atMs: number): Session {
   const { turn } = session;
   if (!turn || !isOpen(session)) return session;
   const isDenied = session.asking.some(({ what }) => what === "permission");
-  const over = { ...idle(session), subagents: [] };
+  const over = { ...idle(session), subagents: [], lastActivityAtMs: atMs };
   const state = isDenied ? "rejected" : "canceled";
   return { ...over, turn: { ...turn, state, asks: undefined, sinceMs: atMs } };
 }

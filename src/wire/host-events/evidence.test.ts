@@ -87,6 +87,21 @@ for (const [claim, before, evidence, state] of rows) {
   });
 }
 
+test("AS-23: the end of a turn is activity, whoever tells of it", () => {
+  const back = witness(idle, is("busy", 8000), 8000);
+  for (const [before, end] of [
+    [working, broken],
+    [asked, broken],
+    [working, over],
+    [working, { ...over, error: "server_overloaded" }],
+    [working, is("idle")],
+    [back, is("idle")],
+  ] as const) {
+    assert.equal(witness(before, end, 9500).lastActivityAtMs, 9000);
+  }
+  assert.equal(witness(asks, over, 9500).lastActivityAtMs, asks.lastActivityAtMs, "it was over");
+});
+
 const lasting: readonly (readonly [string, Session, Evidence, string | undefined])[] = [
   ["a prompt that never became a turn", working, is("idle", 1500), "canceled"],
   [

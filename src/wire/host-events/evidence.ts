@@ -32,12 +32,19 @@ function see(session: Session, evidence: Evidence, atMs: number): Session {
   if (evidence.kind === "interrupted") return interrupt(session, atMs);
   if (evidence.kind === "over") {
     if (!isOpen(session)) return session;
-    return evidence.error === undefined ? idle(session) : fail(session, evidence.error, { atMs });
+    const over = { ...session, lastActivityAtMs: atMs };
+    return evidence.error === undefined ? idle(over) : fail(over, evidence.error, { atMs });
   }
   switch (evidence.status) {
     case "idle":
       if (session.rests === undefined) return interrupt(session, atMs);
-      return { ...session, turn: session.rests ?? undefined, rests: undefined, asking: [] };
+      return {
+        ...session,
+        turn: session.rests ?? undefined,
+        rests: undefined,
+        asking: [],
+        lastActivityAtMs: atMs,
+      };
     case "waiting": {
       // Who is idle may have a dialog open that has nothing to do with its work.
       const isAtWork = isOpen(session) || session.turn?.state === "submitted";
