@@ -82,6 +82,11 @@ test("of a long text the beginning is kept, and of a long list nothing", () => {
   );
 });
 
+test("a key that is too long to be kept is skipped with its value", () => {
+  const key = "k".repeat(limits.memberBytesMax + 1);
+  assert.deepEqual(read(`{"${key}":"x","a":1,"${key}":[{}]}`), new Map([["a", 1]]));
+});
+
 test("wherever a long text is cut, its beginning is read", () => {
   for (let shift = 0; shift < 12; shift += 1) {
     const prompt = "x".repeat(shift) + "\\u263a\\\\".repeat(limits.memberBytesMax / 8);

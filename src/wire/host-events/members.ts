@@ -59,7 +59,8 @@ class MemberReader {
   readonly #kept: Uint8Array;
   #length = 0;
   #place: Place = "before";
-  #key = "";
+  /** Undefined if it was too long to be one that we know: its value is skipped. */
+  #key: string | undefined;
   #depth = 0;
   /** In a key, in a text, or in a text that is inside of a list or an object. */
   #isInText = false;
@@ -180,11 +181,11 @@ class MemberReader {
   #finish(): void {
     const value = this.#value();
     if (this.#place === "in key") {
-      this.#key = String(value);
+      this.#key = typeof value === "string" ? value : undefined;
       this.#place = "colon";
       return;
     }
-    if (value !== undefined) this.#members.set(this.#key, value);
+    if (value !== undefined && this.#key !== undefined) this.#members.set(this.#key, value);
     this.#place = "comma";
   }
 
