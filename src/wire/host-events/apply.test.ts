@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deriveState, type StatusRecord, validate } from "../status-file/index.ts";
 import { apply, settle } from "./apply.ts";
-import type { HostEvent } from "./event.ts";
+import { type HostEvent, readEvent } from "./event.ts";
 import { witness } from "./evidence.ts";
 import { limits } from "./limits.ts";
 import { beat, newSession, recordOf, type Session, type SessionGoal } from "./session.ts";
@@ -267,6 +267,20 @@ test("TV-40: a question in the middle, and an end with the goal kept", () => {
 test("TV-41: last words that ask win over work in the background", () => {
   const end = after([start, prompt, stop("Which?**", { background_tasks: [{ id: "b" }] })]);
   assert.equal(record(end).task?.state, "input-required");
+});
+
+test("last words that ask, ask, however many came before them", () => {
+  const words = `${"And so on. ".repeat(30_000)}\nShall I push?`;
+  const text = JSON.stringify({
+    hook_event_name: "Stop",
+    session_id: sessionId,
+    last_assistant_message: words,
+  });
+  const long = readEvent([new TextEncoder().encode(text)]);
+  assert.ok(long);
+  const end = record(after([start, prompt, long]));
+  assert.equal(end.task?.state, "input-required");
+  assert.deepEqual(end.x_meta, { claude_code: { session_id: sessionId, asks: "Shall I push?" } });
 });
 
 test("of two calls, the one that nobody was asked about returns, and the other still waits", () => {

@@ -2,7 +2,7 @@
 export const limits = {
   /** Of one member of an event. A tool's answer may be megabytes; all that we use is far shorter. */
   memberBytesMax: 262_144,
-  /** What is kept of a text that is longer: enough for its first words. */
+  /** What is kept of either end of a text that is longer: enough for its first words, and for its last. */
   textBytesMax: 4_096,
   /** Of ids and names that hosts give: longer ones are not theirs. */
   idLengthMax: 512,

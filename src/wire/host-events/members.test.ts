@@ -71,15 +71,24 @@ test("of two members with one name the last counts", () => {
   assert.deepEqual(read('{"a":1,"a":2}'), new Map([["a", 2]]));
 });
 
-test("of a long text the beginning is kept, and of a long list nothing", () => {
+test("of a long text both ends are kept, and of a long list nothing", () => {
   const prompt = "😀\\u263a\\n".repeat(limits.memberBytesMax / 4);
   const list = `[${"1,".repeat(limits.memberBytesMax)}1]`;
   const members = read(`{"session_id":"s","prompt":"${prompt}","list":${list},"end":true}`, 65_536);
   assert.deepEqual([...(members?.keys() ?? [])], ["session_id", "prompt", "end"]);
   const text = String(members?.get("prompt"));
-  assert.ok(
-    text.startsWith("😀☺\n😀☺\n") && text.length > 500 && text.length <= limits.textBytesMax,
-  );
+  assert.ok(text.startsWith("😀☺\n😀☺\n") && text.endsWith("😀☺\n😀☺\n"));
+  assert.ok(text.length > 1000 && text.length <= 2 * limits.textBytesMax);
+});
+
+test("however little a text is too long by, and in however many parts, its end is its end", () => {
+  for (const extra of [0, 1, 2, 100, limits.textBytesMax, 3 * limits.textBytesMax + 1]) {
+    const words = `${"x".repeat(limits.memberBytesMax - 3 + extra)} Which?`;
+    for (const length of [limits.textBytesMax - 1, 16_384, undefined]) {
+      const text = String(read(`{"a":"${words}"}`, length)?.get("a"));
+      assert.match(text, /^x+\n…\nx+ Which\?$/);
+    }
+  }
 });
 
 test("a key that is too long to be kept is skipped with its value", () => {
@@ -87,11 +96,14 @@ test("a key that is too long to be kept is skipped with its value", () => {
   assert.deepEqual(read(`{"${key}":"x","a":1,"${key}":[{}]}`), new Map([["a", 1]]));
 });
 
-test("wherever a long text is cut, its beginning is read", () => {
+test("wherever a long text is cut, its beginning and its end are read", () => {
   for (let shift = 0; shift < 12; shift += 1) {
     const prompt = "x".repeat(shift) + "\\u263a\\\\".repeat(limits.memberBytesMax / 8);
-    const members = read(`{"prompt":"${prompt}"}`);
-    assert.match(String(members?.get("prompt")), /^x*(☺\\)+☺?\\?$/);
+    const members = read(`{"prompt":"${prompt}?"}`);
+    const [first, , last] = String(members?.get("prompt")).split("\n");
+    assert.match(first ?? "", /^x*(☺\\)+☺?\\?$/);
+    // What is left of an escape that was cut through is read as it stands.
+    assert.match(last ?? "", /^(u?\w{1,4})?\\?(☺\\)+\?$/);
   }
 });
 

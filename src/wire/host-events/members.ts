@@ -8,7 +8,7 @@ import { limits } from "./limits.ts";
 
 export type Members = ReadonlyMap<string, unknown>;
 
-/** Undefined if the bytes are no object. Of a long text the beginning; other long members are not there. */
+/** Undefined if the bytes are no object. Of a long text its beginning and its end; other long members are not there. */
 export function readMembers(parts: Iterable<Uint8Array>): Members | undefined {
   const reader = new MemberReader();
   try {
@@ -173,9 +173,18 @@ class MemberReader {
   }
 
   #keep(bytes: Uint8Array): void {
-    const room = this.#kept.length - this.#length;
+    const room = Math.max(0, this.#kept.length - this.#length);
     if (room > 0) this.#kept.set(bytes.subarray(0, room), this.#length);
     this.#length += bytes.length;
+    if (bytes.length > room && this.#place === "in text") this.#keepLast(bytes.subarray(room));
+  }
+
+  /** Of a text that is too long: the last that was kept makes way. */
+  #keepLast(bytes: Uint8Array): void {
+    const end = this.#kept.subarray(-limits.textBytesMax);
+    const last = bytes.subarray(-end.length);
+    end.copyWithin(0, last.length);
+    end.set(last, end.length - last.length);
   }
 
   #finish(): void {
@@ -195,14 +204,21 @@ class MemberReader {
     }
     if (this.#place !== "in text") return undefined;
     const head = utf8.decode(this.#kept.subarray(0, limits.textBytesMax));
-    // The cut may be in the middle of an escape, the longest of which has six characters.
-    for (let cut = 0; cut < 6; cut += 1) {
-      try {
-        return JSON.parse(`${head.slice(0, head.length - cut)}"`);
-      } catch {}
-    }
-    return undefined;
+    const tail = utf8.decode(this.#kept.subarray(-limits.textBytesMax));
+    const first = parseCut((cut) => `${head.slice(0, head.length - cut)}"`);
+    const last = parseCut((cut) => `"${tail.slice(cut)}`);
+    return first === undefined || last === undefined ? undefined : `${first}\n…\n${last}`;
   }
+}
+
+/** A text may be cut in the middle of an escape, the longest of which has six characters. */
+function parseCut(cutBy: (characters: number) => string): unknown {
+  for (let cut = 0; cut < 6; cut += 1) {
+    try {
+      return JSON.parse(cutBy(cut));
+    } catch {}
+  }
+  return undefined;
 }
 
 function skip(pattern: RegExp, text: string, from: number): number {
