@@ -6,20 +6,12 @@
 import { unlinkSync } from "node:fs";
 import {
   type Clock,
-  readDirectory,
   removeStatusFile,
   replaceFile,
   statusPath,
   writeStatusFileInBackground,
 } from "../doors/status-files/index.ts";
-import {
-  deriveState,
-  limits,
-  printRecord,
-  type StatusRecord,
-  validate,
-} from "../wire/status-file/index.ts";
-import { textIn } from "./fields.ts";
+import { limits, printRecord, type StatusRecord, validate } from "../wire/status-file/index.ts";
 
 export type SnapshotOptions = {
   /** Absolute. */
@@ -127,29 +119,6 @@ export class Snapshot {
     this.#temporary = undefined;
     if (path !== undefined) attempt(() => unlinkSync(path));
   }
-}
-
-/**
- * AS-94: whether something else writes a file for this session, and is alive. A process id alone proves
- * nothing, because containers that share a directory have the same ones; and two processes with one session
- * are two hosts.
- */
-export function hasOtherEmitter(
-  directory: string,
-  own: { readonly name: string; readonly session: string; readonly pid: number },
-  options: { readonly nowMs: number; readonly isOurs: (agentId: string) => boolean },
-): boolean {
-  const { nowMs, isOurs } = options;
-  return readDirectory(directory).files.some(({ record }) => {
-    const { agent_id: id, agent_name: name, runtime } = record;
-    if (name !== own.name || isOurs(id) || sessionOf(record) !== own.session) return false;
-    const state = deriveState(record, { nowMs, staleAfterMs: limits.staleAfterMs });
-    return (runtime.pid ?? own.pid) === own.pid && state !== "stale" && state !== "stopped";
-  });
-}
-
-function sessionOf({ agent_name: name, x_meta, task }: StatusRecord): string | undefined {
-  return textIn(x_meta?.[name], "session_id") ?? task?.context_id;
 }
 
 /** AS-28: without the parts that no reader would take; undefined if nothing is left. */

@@ -6,8 +6,9 @@ import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import { tmuxOf } from "../../wire/status-file/index.ts";
 import { call, memberOf, textIn } from "../fields.ts";
+import { hasOtherEmitter, recordsIn } from "../other-emitter.ts";
 import { type About, recordOf } from "../record.ts";
-import { attempt, hasOtherEmitter, Snapshot } from "../snapshot.ts";
+import { attempt, Snapshot } from "../snapshot.ts";
 import {
   absoluteStatusDirectory,
   type Shared,
@@ -135,9 +136,9 @@ class Emitter {
     const { clock } = this.#surroundings;
     const { agentId, pid } = this.#about;
     const isOurs = (id: string): boolean => id === agentId || this.#shared.agentIds.has(id);
-    const own = { name: agentName, session, pid };
+    const told = { name: agentName, metaKey: agentName, session, pid };
     const isTold = attempt(() =>
-      hasOtherEmitter(this.#directory, own, { nowMs: clock.nowMs(), isOurs }),
+      hasOtherEmitter(recordsIn(this.#directory), told, { nowMs: clock.nowMs(), isOurs }),
     );
     if (isTold) this.end();
   }

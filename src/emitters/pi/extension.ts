@@ -6,8 +6,9 @@ import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import { goalSource, printTimestamp, tmuxOf } from "../../wire/status-file/index.ts";
 import { call, memberOf, textIn } from "../fields.ts";
+import { hasOtherEmitter, recordsIn } from "../other-emitter.ts";
 import { recordOf } from "../record.ts";
-import { attempt, hasOtherEmitter, Snapshot } from "../snapshot.ts";
+import { attempt, Snapshot } from "../snapshot.ts";
 import {
   absoluteStatusDirectory,
   type Shared,
@@ -163,10 +164,10 @@ class Emitter {
     if (this.#looksLeft === 0 || directory === undefined || session === undefined) return;
     this.#looksLeft -= 1;
     const { pid, clock } = this.#surroundings;
-    const own = { name: agentName, session, pid };
+    const told = { name: agentName, metaKey: agentName, session, pid };
     const nowMs = clock.nowMs();
     const isOurs = (id: string): boolean => this.#shared.agentIds.has(id);
-    if (attempt(() => hasOtherEmitter(directory, own, { nowMs, isOurs }))) this.end();
+    if (attempt(() => hasOtherEmitter(recordsIn(directory), told, { nowMs, isOurs }))) this.end();
   }
 
   end(): void {

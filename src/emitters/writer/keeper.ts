@@ -9,6 +9,7 @@ import {
   apply,
   beat,
   isOpen,
+  metaKeys,
   newSession,
   recordOf,
   type Session,
@@ -17,6 +18,7 @@ import {
   witness,
 } from "../../wire/host-events/index.ts";
 import { type Tmux, tmuxOf } from "../../wire/status-file/index.ts";
+import { hasOtherEmitter, recordsIn } from "../other-emitter.ts";
 import { randomHex } from "./files.ts";
 import { limits } from "./limits.ts";
 import type { Places } from "./places.ts";
@@ -31,7 +33,7 @@ import {
   terminalsOf,
 } from "./processes.ts";
 import type { Queued } from "./queue.ts";
-import { hasOtherEmitter, SessionFile } from "./status-file.ts";
+import { SessionFile } from "./status-file.ts";
 import {
   findGoal,
   forgetSession,
@@ -124,9 +126,8 @@ export class Keeper {
 
   beat(nowMs: number): void {
     for (const held of this.#held.values()) {
-      const { session, statusDirectory: directory } = held.kept;
-      if (held.standsBack) held.standsBack = hasOtherEmitter(directory, session, nowMs);
-      this.#publish(held, beat(session, nowMs));
+      if (held.standsBack) held.standsBack = this.#isToldElsewhere(held.kept, nowMs);
+      this.#publish(held, beat(held.kept.session, nowMs));
     }
   }
 
@@ -170,7 +171,7 @@ export class Keeper {
 
   #begin(kept: Kept, nowMs: number): Held {
     const held = this.#hold(kept);
-    held.standsBack = hasOtherEmitter(kept.statusDirectory, kept.session, nowMs);
+    held.standsBack = this.#isToldElsewhere(kept, nowMs);
     const [oldest] = this.#held.values();
     if (this.#held.size > limits.sessionsMax && oldest) this.#end(oldest);
     return held;
@@ -249,6 +250,13 @@ export class Keeper {
       this.#leaving.delete(leaving);
     });
     this.#leaving.add(leaving);
+  }
+
+  #isToldElsewhere({ session, statusDirectory: directory }: Kept, nowMs: number): boolean {
+    const { host: name, sessionId, agentId } = session;
+    const told = { name, metaKey: metaKeys[name], session: sessionId };
+    const isOurs = (id: string): boolean => id === agentId;
+    return hasOtherEmitter(recordsIn(directory), told, { nowMs, isOurs });
   }
 
   /** AS-3: emitters make it absolute. */

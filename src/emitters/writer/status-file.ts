@@ -6,13 +6,10 @@
 import { join } from "node:path";
 import {
   isTemporaryName,
-  readDirectory,
   removeStatusFile,
   writeStatusFileInBackground,
 } from "../../doors/status-files/index.ts";
-import type { Session } from "../../wire/host-events/index.ts";
-import { metaKeys } from "../../wire/host-events/index.ts";
-import { deriveState, limits, type StatusRecord } from "../../wire/status-file/index.ts";
+import type { StatusRecord } from "../../wire/status-file/index.ts";
 import { namesIn, removeFile } from "./files.ts";
 
 export class SessionFile {
@@ -70,17 +67,4 @@ export class SessionFile {
     }
     this.#writing = undefined;
   }
-}
-
-/** AS-94: whether another emitter writes a file for this session, and is alive. */
-export function hasOtherEmitter(directory: string, session: Session, nowMs: number): boolean {
-  const key = metaKeys[session.host];
-  return readDirectory(directory).files.some(({ record }) => {
-    const { [key]: own } = record.x_meta ?? {};
-    const isSession = Object.entries(own ?? {}).some(
-      ([name, value]) => name === "session_id" && value === session.sessionId,
-    );
-    if (!isSession || record.agent_id === session.agentId) return false;
-    return deriveState(record, { nowMs, staleAfterMs: limits.staleAfterMs }) !== "stale";
-  });
 }
