@@ -284,16 +284,21 @@ test("a heartbeat moves the time of the last update", async () => {
   assert.deepEqual({ ...after, runtime: before.runtime }, before);
 });
 
-test("AS-94: where another emitter writes for the session, we do not, until it is gone", async () => {
-  await using scene = new Scene();
-  await using host = new Pretended();
-  const foreign: StatusRecord = {
+/** What another emitter writes for the session. */
+function foreignAt(nowMs: number, lifecycle: "running" | "stopped" = "running"): StatusRecord {
+  return {
     schema_version: "agent-status/v1alpha1",
     agent_id: "claude-code-foreign",
     agent_name: "claude-code",
-    runtime: { lifecycle: "running", updated_at: printTimestamp(scene.nowMs) },
+    runtime: { lifecycle, updated_at: printTimestamp(nowMs) },
     x_meta: { claude_code: { session_id: "s1" } },
   };
+}
+
+test("AS-94: where another emitter writes for the session, we do not, until it is gone", async () => {
+  await using scene = new Scene();
+  await using host = new Pretended();
+  const foreign = foreignAt(scene.nowMs);
   writeStatusFile(scene.status, foreign);
   scene.hear(host.pid, "SessionStart");
   scene.hear(host.pid, "UserPromptSubmit", { prompt: "x" });
@@ -301,6 +306,53 @@ test("AS-94: where another emitter writes for the session, we do not, until it i
   scene.keeper.beat(scene.nowMs + 120_000);
   const ids = (await scene.records()).map(({ agent_id }) => agent_id);
   assert.equal(ids.length, 2, "stale: nobody writes it any more");
+});
+
+test("AS-94: the next writer makes way for another emitter, too", async () => {
+  await using scene = new Scene();
+  await using host = new Pretended();
+  const foreign = foreignAt(scene.nowMs);
+  writeStatusFile(scene.status, foreign);
+  scene.hear(host.pid, "SessionStart");
+  scene.next().adopt(scene.nowMs);
+  assert.deepEqual(await scene.only(), foreign);
+  scene.keeper.beat(scene.nowMs);
+  assert.deepEqual(await scene.only(), foreign);
+});
+
+test("AS-94: whoever comes a moment after us has the session from the next heartbeat on", async () => {
+  await using scene = new Scene();
+  await using host = new Pretended();
+  scene.hear(host.pid, "SessionStart");
+  const { agent_id: id } = await scene.only();
+  const foreign = foreignAt(scene.nowMs);
+  writeStatusFile(scene.status, foreign);
+  scene.keeper.beat(scene.nowMs);
+  assert.deepEqual(await scene.only(), foreign);
+  scene.hear(host.pid, "UserPromptSubmit", { prompt: "x" });
+  assert.deepEqual(await scene.only(), foreign);
+  const stopped = foreignAt(scene.nowMs, "stopped");
+  writeStatusFile(scene.status, stopped);
+  scene.keeper.beat(scene.nowMs);
+  const ours = (await scene.records()).find(({ agent_id }) => agent_id === id);
+  assert.equal(ours?.task?.state, "working", "it has stopped");
+});
+
+test("a session that ends and is resumed at once has a file, and is kept", async () => {
+  await using scene = new Scene();
+  await using host = new Pretended();
+  scene.hear(host.pid, "SessionStart");
+  const { agent_id: id } = await scene.only();
+  // In the middle of a write, so that removing takes its time.
+  scene.hear(host.pid, "UserPromptSubmit", { prompt: "x" });
+  scene.hear(host.pid, "SessionEnd");
+  scene.hear(host.pid, "SessionStart", { source: "resume" });
+  const record = await scene.only();
+  assert.notEqual(record.agent_id, id);
+  assert.equal(record.goal?.summary, "x");
+  assert.equal(readdirSync(scene.places.sessions).length, 1);
+  scene.next().adopt(scene.nowMs);
+  assert.equal((await scene.only()).agent_id, record.agent_id);
 });
 
 test("the environment of the host says where its file goes", async () => {

@@ -4,7 +4,7 @@
  */
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
-import { statusDirectory } from "../../doors/status-files/index.ts";
+import { readDirectoryInTurns, statusDirectory } from "../../doors/status-files/index.ts";
 import {
   apply,
   beat,
@@ -17,7 +17,7 @@ import {
   textIn,
   witness,
 } from "../../wire/host-events/index.ts";
-import { type Tmux, tmuxOf } from "../../wire/status-file/index.ts";
+import { type StatusRecord, type Tmux, tmuxOf } from "../../wire/status-file/index.ts";
 import { hasOtherEmitter, recordsIn } from "../other-emitter.ts";
 import { randomHex } from "./files.ts";
 import { limits } from "./limits.ts";
@@ -64,8 +64,10 @@ export type KeeperOptions = {
 export class Keeper {
   readonly #options: KeeperOptions;
   readonly #held = new Map<string, Held>();
-  /** Files that are being removed. */
-  readonly #leaving = new Set<Promise<void>>();
+  /** Files that are being removed, by the agent. */
+  readonly #leaving = new Map<string, Promise<void>>();
+  /** A look at who else writes. */
+  #looking: Promise<void> | undefined;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
@@ -77,8 +79,12 @@ export class Keeper {
 
   /** Takes up what an earlier writer laid down. Sessions whose host died meanwhile end now. */
   adopt(nowMs: number): void {
+    const found = new Map<string, readonly StatusRecord[]>();
     for (const kept of readSessions(this.#options.places)) {
-      const held = this.#hold(kept);
+      const { statusDirectory: directory } = kept;
+      const records = found.get(directory) ?? recordsIn(directory);
+      found.set(directory, records);
+      const held = this.#hold(kept, records, nowMs);
       held.file.sweep();
       if (isAlive(kept.host)) this.#publish(held, beat(kept.session, nowMs));
       else this.#end(held);
@@ -125,16 +131,17 @@ export class Keeper {
   }
 
   beat(nowMs: number): void {
-    for (const held of this.#held.values()) {
-      if (held.standsBack) held.standsBack = this.#isToldElsewhere(held.kept, nowMs);
-      this.#publish(held, beat(held.kept.session, nowMs));
-    }
+    for (const held of this.#held.values()) this.#publish(held, beat(held.kept.session, nowMs));
+    this.#looking ??= this.#lookForOthers(nowMs).finally(() => {
+      this.#looking = undefined;
+    });
   }
 
   /** Until all that was published is in its file. */
   async flush(): Promise<void> {
+    await this.#looking;
     await Promise.all([...this.#held.values()].map(({ file }) => file.flush()));
-    await Promise.all(this.#leaving);
+    await Promise.all(this.#leaving.values());
   }
 
   /** Where a session is that starts, or starts again: its process, and who looks at it. */
@@ -170,15 +177,14 @@ export class Keeper {
   }
 
   #begin(kept: Kept, nowMs: number): Held {
-    const held = this.#hold(kept);
-    held.standsBack = this.#isToldElsewhere(kept, nowMs);
+    const held = this.#hold(kept, recordsIn(kept.statusDirectory), nowMs);
     const [oldest] = this.#held.values();
     if (this.#held.size > limits.sessionsMax && oldest) this.#end(oldest);
     return held;
   }
 
-  #hold(kept: Kept): Held {
-    const held = {
+  #hold(kept: Kept, records: readonly StatusRecord[], nowMs: number): Held {
+    const held: Held = {
       kept,
       file: new SessionFile(kept.statusDirectory, kept.session.agentId),
       traces: new Traces(),
@@ -186,7 +192,33 @@ export class Keeper {
       askedCommand: undefined,
     };
     this.#held.set(keyOf(kept.session), held);
+    this.#giveWay(held, records, nowMs);
     return held;
+  }
+
+  /** In turns: a directory may be long, and a daemon has other things to do. */
+  async #lookForOthers(nowMs: number): Promise<void> {
+    const directories = [...this.#held.values()].map(({ kept }) => kept.statusDirectory);
+    for (const directory of new Set(directories)) {
+      const { files } = await readDirectoryInTurns(directory);
+      const records = files.map(({ record }) => record);
+      for (const held of this.#held.values()) {
+        if (held.kept.statusDirectory === directory) this.#giveWay(held, records, nowMs);
+      }
+    }
+  }
+
+  /** AS-94: another emitter may come after us; and when it is gone, there is nobody else. */
+  #giveWay(held: Held, records: readonly StatusRecord[], nowMs: number): void {
+    const { session } = held.kept;
+    const { host: name, sessionId, agentId } = session;
+    const told = { name, metaKey: metaKeys[name], session: sessionId };
+    const isOurs = (id: string): boolean => id === agentId || this.#leaving.has(id);
+    const isTold = hasOtherEmitter(records, told, { nowMs, isOurs });
+    if (isTold === held.standsBack) return;
+    held.standsBack = isTold;
+    if (isTold) held.file.remove();
+    else this.#publish(held, session);
   }
 
   /** A process shows one session at a time. Not every host says that one has ended when it shows the next. */
@@ -243,20 +275,17 @@ export class Keeper {
   }
 
   #end(held: Held): void {
-    this.#held.delete(keyOf(held.kept.session));
-    const leaving = held.file.remove().finally(() => {
-      // Last, so that a writer that dies in between leaves the next one something to clear away.
-      forgetSession(this.#options.places, held.kept.session);
-      this.#leaving.delete(leaving);
+    const { session } = held.kept;
+    const key = keyOf(session);
+    this.#held.delete(key);
+    held.file.remove();
+    const leaving = held.file.flush().finally(() => {
+      // Last, so that a writer that dies in between leaves the next one something to clear away. The same
+      // session may have begun again meanwhile.
+      if (!this.#held.has(key)) forgetSession(this.#options.places, session);
+      this.#leaving.delete(session.agentId);
     });
-    this.#leaving.add(leaving);
-  }
-
-  #isToldElsewhere({ session, statusDirectory: directory }: Kept, nowMs: number): boolean {
-    const { host: name, sessionId, agentId } = session;
-    const told = { name, metaKey: metaKeys[name], session: sessionId };
-    const isOurs = (id: string): boolean => id === agentId;
-    return hasOtherEmitter(recordsIn(directory), told, { nowMs, isOurs });
+    this.#leaving.set(session.agentId, leaving);
   }
 
   /** AS-3: emitters make it absolute. */

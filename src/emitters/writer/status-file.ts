@@ -15,9 +15,10 @@ import { namesIn, removeFile } from "./files.ts";
 export class SessionFile {
   readonly #directory: string;
   readonly #agentId: string;
-  #next: StatusRecord | undefined;
-  #writing: Promise<void> | undefined;
-  #isGone = false;
+  /** What is to be written, or that nothing is to be there. */
+  #next: StatusRecord | "nothing" | undefined;
+  #isWriting = false;
+  #written: Promise<void> = Promise.resolve();
 
   constructor(directory: string, agentId: string) {
     this.#directory = directory;
@@ -33,38 +34,36 @@ export class SessionFile {
   }
 
   publish(record: StatusRecord): void {
-    if (this.#isGone) return;
-    this.#next = record;
-    this.#writing ??= this.#write();
+    this.#want(record);
   }
 
-  /** Nothing is published after this. */
-  async remove(): Promise<void> {
-    this.#isGone = true;
-    this.#next = undefined;
-    await this.#writing;
-    try {
-      removeStatusFile(this.#directory, this.#agentId);
-    } catch {
-      // A directory that became read-only keeps it; it goes stale.
-    }
+  /** At once, if nothing is being written; until something is published again. */
+  remove(): void {
+    this.#want("nothing");
   }
 
   /** What was published is written, or cannot be. */
   async flush(): Promise<void> {
-    await this.#writing;
+    await this.#written;
+  }
+
+  #want(next: StatusRecord | "nothing"): void {
+    this.#next = next;
+    if (!this.#isWriting) this.#written = this.#write();
   }
 
   async #write(): Promise<void> {
+    this.#isWriting = true;
     while (this.#next) {
-      const record = this.#next;
+      const next = this.#next;
       this.#next = undefined;
       try {
-        await writeStatusFileInBackground(this.#directory, record);
+        if (next === "nothing") removeStatusFile(this.#directory, this.#agentId);
+        else await writeStatusFileInBackground(this.#directory, next);
       } catch {
-        // Full, read-only or gone.
+        // Full, read-only or gone. What cannot be removed goes stale.
       }
     }
-    this.#writing = undefined;
+    this.#isWriting = false;
   }
 }
