@@ -7,6 +7,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   realpathSync,
   rmSync,
   statSync,
@@ -214,6 +215,31 @@ test("what cannot be read of an earlier writer is cleared away", async () => {
   scene.keeper.adopt(scene.nowMs);
   assert.deepEqual(readdirSync(scene.places.sessions), []);
   assert.ok(scene.keeper.isEmpty);
+});
+
+test("a session that cannot be taken up keeps nobody from the others", async () => {
+  await using scene = new Scene();
+  await using host = new Pretended();
+  scene.hear(host.pid, "SessionStart", { session_id: "a" });
+  scene.hear(host.pid, "SessionStart", { session_id: "z" });
+  await scene.records();
+  const path = join(scene.places.sessions, "claude-code-a.json");
+  const { session, ...rest } = JSON.parse(readFileSync(path, "utf8"));
+  for (const damage of [
+    { subagents: null },
+    { asking: {} },
+    { calls: "x" },
+    { turn: 7 },
+    { updatedAtMs: "x" },
+  ]) {
+    writeFileSync(path, JSON.stringify({ ...rest, session: { ...session, ...damage } }));
+    scene.next().adopt(scene.nowMs);
+    scene.keeper.look(scene.nowMs);
+    scene.hear(host.pid, "UserPromptSubmit", { session_id: "z", prompt: "x" });
+    const found = await scene.records();
+    const other = found.find(({ x_meta }) => JSON.stringify(x_meta).includes('"z"'));
+    assert.equal(other?.task?.state, "working", JSON.stringify(damage));
+  }
 });
 
 test("a goal is kept for a resume in another process, and a clear forgets it", async () => {

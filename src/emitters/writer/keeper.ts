@@ -81,13 +81,16 @@ export class Keeper {
   adopt(nowMs: number): void {
     const found = new Map<string, readonly StatusRecord[]>();
     for (const kept of readSessions(this.#options.places)) {
-      const { statusDirectory: directory } = kept;
-      const records = found.get(directory) ?? recordsIn(directory);
-      found.set(directory, records);
-      const held = this.#hold(kept, records, nowMs);
-      held.file.sweep();
-      if (isAlive(kept.host)) this.#publish(held, beat(kept.session, nowMs));
-      else this.#end(held);
+      try {
+        const { statusDirectory: directory } = kept;
+        const records = found.get(directory) ?? recordsIn(directory);
+        found.set(directory, records);
+        this.#takeUp(kept, records, nowMs);
+      } catch {
+        // Somebody has changed what was laid down: it must not keep us from the others, now or ever.
+        this.#held.delete(keyOf(kept.session));
+        forgetSession(this.#options.places, kept.session);
+      }
     }
   }
 
@@ -174,6 +177,13 @@ export class Keeper {
       transcriptPath: undefined,
       isReplaced: false,
     };
+  }
+
+  #takeUp(kept: Kept, records: readonly StatusRecord[], nowMs: number): void {
+    const held = this.#hold(kept, records, nowMs);
+    held.file.sweep();
+    if (isAlive(kept.host)) this.#publish(held, beat(kept.session, nowMs));
+    else this.#end(held);
   }
 
   #begin(kept: Kept, nowMs: number): Held {

@@ -77,6 +77,8 @@ function readKept(bytes: Buffer | undefined): Kept | undefined {
   if (typeof name !== "string" || !isHostName(name) || typeof sessionId !== "string")
     return undefined;
   if (typeof agentId !== "string" || !isSafeAgentId(agentId)) return undefined;
+  const lists = [rest["asking"], rest["calls"], rest["subagents"]];
+  if (!lists.every((list) => list === undefined || Array.isArray(list))) return undefined;
   const beginning = newSession(
     { host: name, agentId, sessionId, pid: host.pid, tmux: undefined },
     0,

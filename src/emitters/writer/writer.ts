@@ -34,9 +34,10 @@ export async function runWriter(options: WriterOptions): Promise<void> {
   // Who finds something in the queue after it has given the lock back, takes it once more.
   while (!signal.aborted && lock.tryTake()) {
     removeFile(places.starting);
-    await using work = new Work(options, places, lock);
-    await work.untilIdle(signal);
-    lock.release();
+    await holding(lock, async () => {
+      await using work = await Work.open(options, places, lock);
+      await work.untilIdle(signal);
+    });
     // What a hook left unfinished that was killed keeps nobody here for ever.
     sweep(places.queue, Date.now());
     if (isEmpty(places.queue)) return;
@@ -75,13 +76,24 @@ async function writeAsDaemon(options: DaemonWriterOptions, signal: AbortSignal):
   const lock = new Lock(places.lock, "daemon");
   while (!signal.aborted) {
     if (lock.tryTake() || (await takeOver(lock, signal))) {
-      await using work = new Work(options, places, lock);
-      await work.untilStopped(signal);
-      lock.release();
-      if (signal.aborted && namesIn(places.sessions).length > 0) startSuccessor(options);
+      await holding(lock, async () => {
+        await using work = await Work.open(options, places, lock);
+        await work.untilStopped(signal);
+      });
+      const isLeft = namesIn(places.sessions).length > 0 || !isEmpty(places.queue);
+      if (signal.aborted && isLeft) startSuccessor(options);
     } else {
       await pause(limits.waitMs, signal);
     }
+  }
+}
+
+/** Nobody else writes before the last word is in its file, and nobody is kept from it by one who cannot. */
+async function holding(lock: Lock, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } finally {
+    lock.release();
   }
 }
 
@@ -133,11 +145,22 @@ class Work implements AsyncDisposable {
   readonly #ended = Promise.withResolvers<void>();
   readonly #gone = Promise.withResolvers<void>();
 
-  constructor({ statusDirectory }: WriterOptions, places: Places, lock: Lock) {
+  private constructor({ statusDirectory }: WriterOptions, places: Places, lock: Lock) {
     this.#places = places;
     this.#lock = lock;
     this.#keeper = new Keeper({ places, statusDirectory });
     this.#heart = setInterval(() => this.#beat(), statusLimits.heartbeatMs);
+  }
+
+  static async open(options: WriterOptions, places: Places, lock: Lock): Promise<Work> {
+    await using stack = new AsyncDisposableStack();
+    const work = stack.use(new Work(options, places, lock));
+    work.#begin();
+    stack.move();
+    return work;
+  }
+
+  #begin(): void {
     // Before the queue is looked at: what comes after is told of.
     this.#watch();
     this.#keeper.adopt(Date.now());
