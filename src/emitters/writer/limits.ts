@@ -15,7 +15,7 @@ export const limits = {
   handOverMsMax: 3_000,
   waitMs: 5_000,
 
-  /** Files in the queue that are looked at in one go. */
+  /** Events that are heard in one go, the oldest. */
   queueFilesMax: 10_000,
   /** What a hook hands over beside the event. */
   headBytesMax: 65_536,

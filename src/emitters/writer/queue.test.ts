@@ -151,6 +151,20 @@ test("an event that brings its hearer down is gone, and the others are not", () 
   );
 });
 
+test("of more events than are heard in one go, the oldest are", () => {
+  using queue = new Queue();
+  // Not done yet, so that looking at them is all that they cost.
+  for (let index = 0; index <= limits.queueFilesMax; index += 1) {
+    writeFileSync(join(queue.path, `${index}.head`), "");
+  }
+  const last = queue.names.at(-1)?.replace(".head", "") ?? "";
+  queue.put(last, stop("oldest"), { atS: 1 });
+  assert.deepEqual(
+    queue.drain().map(({ event }) => event.sessionId),
+    ["oldest"],
+  );
+});
+
 test("AS-95: what a hook left that never came back is swept away", () => {
   using queue = new Queue();
   const nowMs = Date.now();

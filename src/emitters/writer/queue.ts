@@ -72,13 +72,13 @@ export function sweep(directory: string, nowMs: number): void {
 function entriesIn(directory: string): readonly Entry[] {
   return namesIn(directory)
     .filter((name) => name.endsWith(".head"))
-    .slice(0, limits.queueFilesMax)
     .flatMap((name) => {
       const path = join(directory, name.slice(0, -".head".length));
       const stats = statSync(`${path}.head`, { throwIfNoEntry: false });
       return stats ? [{ path, atMs: stats.mtimeMs, order: Number.parseInt(name, 10) }] : [];
     })
-    .sort((one, other) => one.atMs - other.atMs || one.order - other.order);
+    .sort((one, other) => one.atMs - other.atMs || one.order - other.order)
+    .slice(0, limits.queueFilesMax);
 }
 
 function readQueued(head: readonly string[], { path, atMs }: Entry): Queued | undefined {
