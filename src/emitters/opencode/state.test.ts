@@ -502,6 +502,20 @@ test("subagents at work are counted", () => {
   assert.equal(subagentsOf(apply(state, done, 0)), 1);
 });
 
+test("a subagent that is forgotten is not at work for ever", () => {
+  const many = Array.from({ length: limits.strangersMax + 10 }, (_, index) => `c${index}`);
+  const begun = many.flatMap((id) => [created(id, "s1"), before("bash", id)]);
+  const state = told(created(), ...begun);
+  assert.equal(subagentsOf(state), limits.strangersMax);
+  const then = (...signals: readonly (Told | undefined)[]): State =>
+    signals.reduce((after, each) => (each ? apply(after, each, 0) : after), state);
+  const ended = many.map((sessionID) => event("session.idle", { sessionID }));
+  assert.equal(subagentsOf(then(...ended)), 0);
+  assert.equal(then(event("session.deleted")).busyChildren.size, 0);
+  const others = Array.from({ length: limits.sessionsMax }, (_, index) => created(`s${index + 2}`));
+  assert.equal(then(...others).busyChildren.size, 0);
+});
+
 test("[AS-22] a state has begun when it was not the one before", () => {
   const state = told(created(), prompt("x"), busy, before("bash"), after("bash"));
   assert.equal(sessionIn(state).sinceMs, 1_000);
@@ -516,6 +530,13 @@ test("[AS-23] todos and heartbeats are no activity, and the end of a turn is", (
   assert.equal(sessionIn(told(created(), prompt("x"), idle, idle)).lastActivityMs, 2_000);
 });
 
+test("a reply to what we did not hear asked is activity, and starts no work", () => {
+  const reply = event("permission.replied", { requestID: "p" });
+  assert.equal(sessionIn(told(created(), prompt("x"), reply)).lastActivityMs, 2_000);
+  assert.equal(said(told(created(), asks("q", "A?"), reply)), "input-required: A?");
+  assert.equal(said(told(created(), prompt("x"), idle, reply)), "idle");
+});
+
 test("what is remembered has a bound", () => {
   const many = Array.from({ length: 2_000 }, (_, index) => `s${index}`);
   const roots = told(...many.map((id) => created(id)));
@@ -525,6 +546,8 @@ test("what is remembered has a bound", () => {
   assert.equal(children.parents.size, limits.strangersMax);
   const open = told(created(), ...many.map((id) => event("permission.asked", { id })));
   assert.equal(sessionIn(open).blocks.length, limits.blocksMax);
+  const asking = told(created(), ...many.map(() => before("question")));
+  assert.equal(sessionIn(asking).blocks.length, limits.blocksMax);
   const gone = told(
     ...many.flatMap((id) => [created(id), event("session.deleted", { sessionID: id })]),
   );

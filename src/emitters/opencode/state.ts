@@ -177,8 +177,8 @@ function change(before: Session, told: Change, nowMs: number): Session {
         ...moving,
         blocks: [
           ...moving.blocks,
-          { kind: "question", summary: waitingForInput, from: told.session },
-        ],
+          { kind: "question" as const, summary: waitingForInput, from: told.session },
+        ].slice(-limits.blocksMax),
         isBusy: true,
       };
     case "tool.ended": {
@@ -242,7 +242,7 @@ function answer(
   const ends = id !== undefined && session.blocks.some(isNamed) ? isNamed : isMeant;
   const blocks = session.blocks.filter((block) => !ends(block));
   // A reply to what was given up already starts nothing.
-  if (blocks.length === session.blocks.length) return session;
+  if (blocks.length === session.blocks.length && !session.isBusy) return session;
   return work({ ...session, blocks, lastActivityMs: nowMs }, "Working");
 }
 
@@ -313,8 +313,11 @@ function fresh(nowMs: number): Session {
 /** It is a subagent, though it may have looked like a session of its own. */
 function adopt(state: State, child: string, parent: string): State {
   const parents = withLast(state.parents, child, parent, limits.strangersMax);
-  if (!state.sessions.has(child)) return { ...state, parents };
-  const { attached, ...rest } = { ...state, sessions: without(state.sessions, child), parents };
+  // Of one that is forgotten nobody can say that its work is over.
+  const busyChildren = new Set([...state.busyChildren].filter((id) => parents.has(id)));
+  const next = { ...state, parents, busyChildren };
+  if (!state.sessions.has(child)) return next;
+  const { attached, ...rest } = { ...next, sessions: without(state.sessions, child) };
   const id = attached === child ? rootOf(rest, parent) : attached;
   return id !== undefined && rest.sessions.has(id) ? { ...rest, attached: id } : rest;
 }
@@ -324,13 +327,22 @@ function attach(state: State, id: string, session: Session): State {
 }
 
 function put(state: State, id: string, session: Session): State {
-  return { ...state, sessions: withLast(state.sessions, id, session, limits.sessionsMax) };
+  const [oldest] = state.sessions.keys();
+  const sessions = withLast(state.sessions, id, session, limits.sessionsMax);
+  const next = { ...state, sessions };
+  return oldest === undefined || sessions.has(oldest) ? next : withoutChildrenOf(next, oldest);
 }
 
 function forget(state: State, id: string): State {
-  const { attached, ...rest } = { ...state, sessions: without(state.sessions, id) };
+  const left = withoutChildrenOf({ ...state, sessions: without(state.sessions, id) }, id);
+  const { attached, ...rest } = left;
   const gone = new Set([...state.gone, id].slice(-limits.strangersMax));
   return { ...rest, gone, ...(attached === id || attached === undefined ? {} : { attached }) };
+}
+
+function withoutChildrenOf(state: State, root: string): State {
+  const others = [...state.busyChildren].filter((child) => rootOf(state, child) !== root);
+  return { ...state, busyChildren: new Set(others) };
 }
 
 function without(sessions: State["sessions"], id: string): State["sessions"] {
