@@ -359,6 +359,8 @@ test("a bridge's task counts for more than the prompt, and outlives the turn", a
   assert.equal(host.read().task?.state, "input-required");
   host.bridge({ task: { state: "submitted", summary: "2 open todos", id: "t1" } });
   assert.deepEqual([host.read().task?.state, host.read().task?.id], ["submitted", "t1"]);
+  host.bridge({ task: { summary: "Something of its own" } });
+  assert.deepEqual(stateOf(host), [undefined, "Something of its own"], "a task needs no state");
   host.bridge(undefined);
   assert(!("task" in host.read()));
   assert.equal(host.read().goal?.summary, "Do it");
@@ -378,7 +380,7 @@ test("[AS-28] what a bridge says and no reader would take is left out, and the r
     { state: 7 },
     { state: "working", summary: 7 },
     { state: "working", status_timestamp: "yesterday" },
-    { summary: "no state" },
+    {},
     "text",
     ["list"],
     round,

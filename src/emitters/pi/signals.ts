@@ -94,7 +94,8 @@ function bridgeTaskOf(value: unknown): Task | undefined {
     ...given,
     ...(typeof given["summary"] === "string" ? { summary: summarizePrompt(given["summary"]) } : {}),
   };
-  return isSound(task) && task.state ? task : undefined;
+  // Without a state it is still something that is under way; without anything it says nothing.
+  return isSound(task) && Object.keys(task).length > 0 ? task : undefined;
 }
 
 function isSound(task: JsonObject): boolean {
