@@ -10,6 +10,6 @@ export const limits = {
   blocksMax: 100,
   /** Characters of what another extension adds to the record. Everything of it is written every 20 s. */
   bridgeCharactersMax: 65_536,
-  /** How a turn ended is shown for so long at least, and until the heartbeat after that (AS-24). */
+  /** How a turn ended is shown for so long (AS-24). Beside of hosts it is as long. */
   endingMs: 5_000,
 } as const;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { temporaryDirectory } from "../../testing/temporary.ts";
 import { hostContract, odd, Place, turn, until } from "../contract.ts";
+import { limits } from "../limits.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { openExtension } from "./extension.ts";
 
@@ -202,7 +203,10 @@ test("[AS-24] a turn that ended badly says so for a while, and a refused key unt
   const [state, summary] = await end("error", long);
   assert.equal(state, "failed");
   assert.match(String(summary), /^overloaded x+…$/);
-  host.clock.leap(20_000);
+  host.clock.leap(limits.endingMs - 1);
+  await turn();
+  assert.equal(host.read().task?.state, "failed");
+  host.clock.leap(1);
   await until(() => !("task" in host.read()));
   for (const refusal of [
     "401 invalid key",
@@ -213,7 +217,7 @@ test("[AS-24] a turn that ended badly says so for a while, and a refused key unt
     assert.deepEqual(await end("error", refusal), ["auth-required", refusal]);
   }
   host.clock.leap(20_000);
-  await until(() => host.read().runtime.updated_at === "2023-11-14T22:14:00Z");
+  await until(() => host.read().runtime.updated_at === "2023-11-14T22:13:45Z");
   assert.equal(host.read().task?.state, "auth-required");
   await host.tell("agent_start");
   assert.deepEqual(stateOf(host), ["working", "Do it"]);
@@ -228,8 +232,26 @@ test("[AS-24] an ending that a heartbeat follows at once is still seen", async (
   host.clock.leap(1);
   await until(() => host.read().runtime.updated_at === "2023-11-14T22:13:40Z");
   assert.equal(host.read().task?.state, "failed");
-  host.clock.leap(20_000);
+  host.clock.leap(limits.endingMs - 1);
   await until(() => !("task" in host.read()));
+});
+
+test("[AS-24] the time for which an ending is shown ends with the next turn", async () => {
+  await using scratch = await temporaryDirectory();
+  await using host = await openSession(scratch.path, "again");
+  const fail = { messages: [{ role: "assistant", stopReason: "error" }] };
+  await host.prompt("Do it");
+  await host.tell("agent_end", fail);
+  host.clock.leap(limits.endingMs - 1);
+  await host.prompt("Once more");
+  await host.tell("agent_end", fail);
+  host.clock.leap(1);
+  await turn();
+  assert.equal(host.read().task?.state, "failed", "the second has just begun to be shown");
+  await host.prompt("And again");
+  host.clock.leap(limits.endingMs);
+  await turn();
+  assert.deepEqual(stateOf(host), ["working", "And again"]);
 });
 
 test("a turn that the host begins by itself is work", async () => {

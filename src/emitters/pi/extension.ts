@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import { goalSource, printTimestamp, tmuxOf } from "../../wire/status-file/index.ts";
 import { call, memberOf, textIn } from "../fields.ts";
+import { limits } from "../limits.ts";
 import { hasOtherEmitter, recordsIn } from "../other-emitter.ts";
 import { recordOf } from "../record.ts";
 import { attempt, Snapshot } from "../snapshot.ts";
@@ -93,6 +94,8 @@ class Emitter {
         readonly directory: string;
       }
     | undefined;
+  /** Of the time for which an ending is shown. */
+  #passing = new AbortController();
   #looksLeft = 0;
   #stopListening: (() => void)[] = [];
 
@@ -131,9 +134,6 @@ class Emitter {
       agentId: this.#agentId,
       clock,
       guard: this.#surroundings.guard,
-      onBeat: () => {
-        this.#state = apply(this.#state, { type: "beat" }, clock.nowMs());
-      },
       recordAt: (nowMs) => recordOf(about, nowOf(this.#state, sessionFile), nowMs),
     });
     this.#open = { snapshot, sessionFile, directory };
@@ -153,6 +153,16 @@ class Emitter {
     if (!this.#open) return;
     this.#state = apply(this.#state, told, this.#surroundings.clock.nowMs());
     this.#open.snapshot.show();
+    if (told.type === "ended" && told.ending) this.#pass().catch(() => {});
+  }
+
+  /** AS-24: how a turn ended is to be seen for a moment. */
+  async #pass(): Promise<void> {
+    const { clock } = this.#surroundings;
+    this.#passing.abort();
+    this.#passing = new AbortController();
+    await clock.until(clock.nowMs() + limits.endingMs, this.#passing.signal);
+    attempt(() => this.tell({ type: "passed" }));
   }
 
   /**
@@ -171,6 +181,7 @@ class Emitter {
   }
 
   end(): void {
+    this.#passing.abort();
     for (const stop of this.#stopListening.splice(0)) attempt(stop);
     const { owners, agentIds } = this.#shared;
     for (const [key, owner] of owners) if (owner === this) owners.delete(key);

@@ -46,7 +46,8 @@ export type Told =
   | { readonly type: "tool.started"; readonly call: string; readonly question?: string }
   | { readonly type: "tool.ended"; readonly call: string }
   | { readonly type: "ended"; readonly ending?: Ending }
-  | { readonly type: "beat" }
+  /** The time for which an ending is shown is over. */
+  | { readonly type: "passed" }
   | { readonly type: "bridged"; readonly bridge?: Bridge };
 
 export function emptyState(nowMs: number): State {
@@ -120,10 +121,8 @@ function change(state: State, told: Told, nowMs: number): State {
         asking: new Map(),
         ...(told.ending && { ending: told.ending }),
       };
-    case "beat": {
-      const isPassing = state.ending && state.ending.state !== "auth-required";
-      return isPassing && nowMs - state.sinceMs >= limits.endingMs ? withoutEnding(state) : state;
-    }
+    case "passed":
+      return state.ending?.state === "auth-required" ? state : withoutEnding(state);
     case "bridged": {
       const { bridge: _, ...rest } = state;
       return told.bridge ? { ...rest, bridge: told.bridge } : rest;

@@ -10,8 +10,11 @@ export const limits = {
   callsMax: 256,
   /** Agents that work for the session. */
   subagentsMax: 1_024,
-  /** `failed`, `canceled` and `rejected` must not outlive the turn: long enough to be seen, then idle. */
-  endingMs: 20_000,
+  /**
+   * `failed`, `canceled` and `rejected` must not outlive the turn (AS-24), but hosts tell of them when it ends:
+   * long enough to be seen by who looks every two seconds, then idle. Inside of hosts it is as long.
+   */
+  endingMs: 5_000,
   /** What a host still says of itself so long after the last event is not merely late. */
   lastingMs: 1_500,
 } as const;
