@@ -34,6 +34,7 @@ const emittersSnapshot = "src/emitters/snapshot.test.ts";
 const writerKeeper = "src/emitters/writer/keeper.test.ts";
 const writerQueue = "src/emitters/writer/queue.test.ts";
 const hostEventsApply = "src/wire/host-events/apply.test.ts";
+const hostEventsEvidence = "src/wire/host-events/evidence.test.ts";
 const hostEventsQuestions = "src/wire/host-events/questions.test.ts";
 const wireOrder = "src/wire/status-file/order.test.ts";
 const wirePrint = "src/wire/status-file/print.test.ts";
@@ -142,6 +143,7 @@ export const rules: readonly Rule[] = [
     opencodePlugin,
     opencodeState,
     piExtension,
+    hostEventsApply,
   ]),
   matchedAndFixed(
     "AS-22",
@@ -153,11 +155,14 @@ export const rules: readonly Rule[] = [
     opencodePlugin,
     opencodeState,
     piExtension,
+    hostEventsApply,
+    hostEventsEvidence,
   ]),
   matched("AS-24", "completed and failed do not outlive the turn.", [
     opencodePlugin,
     opencodeState,
     piExtension,
+    hostEventsApply,
   ]),
   matched("AS-25", "The tmux keys come together or not at all.", [
     filesWriter,
@@ -360,11 +365,19 @@ export const rules: readonly Rule[] = [
   matched("AS-79", "One file for each root session, process or instance, as the host has it.", [
     opencodePlugin,
     piExtension,
+    hostEventsApply,
+    writerKeeper,
   ]),
-  matched("AS-80", "Subagents have no file of their own.", [opencodeState, piExtension]),
+  matched("AS-80", "Subagents have no file of their own.", [
+    opencodeState,
+    piExtension,
+    hostEventsApply,
+  ]),
   matched("AS-81", "Starting twice makes no second file, and overwrites nobody's.", [
     opencodePlugin,
     piExtension,
+    hostEventsApply,
+    writerKeeper,
   ]),
   matched(
     "AS-82",
@@ -375,11 +388,12 @@ export const rules: readonly Rule[] = [
     opencodePlugin,
     opencodeState,
     piExtension,
+    hostEventsApply,
   ]),
   matched(
     "AS-84",
     "The end of a turn removes the task, unless a question, background work or open todos remain.",
-    [opencodePlugin, opencodeState, piExtension],
+    [opencodePlugin, opencodeState, piExtension, hostEventsApply],
   ),
   matched(
     "AS-85",
@@ -421,7 +435,7 @@ export const rules: readonly Rule[] = [
   matchedAndFixed(
     "AS-95",
     "The directory holds snapshots and short-lived temporary files only; queues are private and swept.",
-    [writerQueue],
+    [writerQueue, writerKeeper, e2eHooks],
   ),
   fixed("AS-96", "Prompts leave the machine only if the user has said so.", [piExtension]),
 ];
@@ -544,6 +558,7 @@ export const vectors: readonly Vector[] = [
   { id: "TV-39", about: "tmux", provenBy: [piExtension, wireText] },
   { id: "TV-40", about: "a turn of Claude Code", provenBy: [hostEventsApply] },
   { id: "TV-41", about: "a question beats background work", provenBy: [hostEventsApply] },
+  // Where data is kept is each emitter's own (D-10): ours has none in the plugin's directory.
   { id: "TV-42", about: "Codex sets all four variables", provenBy: [hostEventsQuestions] },
   { id: "TV-43", about: "Pi's blank first prompt", provenBy: [piExtension] },
   { id: "TV-44", about: "OpenCode's question outlives being idle", provenBy: [opencodeState] },

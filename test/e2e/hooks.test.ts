@@ -57,7 +57,7 @@ const stateOf = (installed: Installed): string | undefined => {
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-test("a session from its start to its end, and nothing is left", async () => {
+test("[AS-95] a session from its start to its end is kept in private, and nothing is left", async () => {
   await withHook(async (installed) => {
     await using host = new PretendedHost(installed);
     assert.deepEqual(await host.fire("SessionStart", { source: "startup" }), { code: 0, said: "" });

@@ -109,7 +109,7 @@ class Scene implements AsyncDisposable {
   }
 }
 
-test("a session has one file from its start to its end", async () => {
+test("AS-79, AS-81, AS-82: a session has one file from its start to its end, and the next another", async () => {
   await using scene = new Scene();
   await using host = new Pretended();
   scene.hear(host.pid, "UserPromptSubmit", { prompt: "too early" });
@@ -257,7 +257,7 @@ test("a goal is kept for a resume in another process, and a clear forgets it", a
   assert.deepEqual(readdirSync(scene.places.goals), []);
 });
 
-test("what is kept is for the user alone", async () => {
+test("AS-95: what is kept is for the user alone", async () => {
   await using scene = new Scene();
   await using host = new Pretended();
   scene.hear(host.pid, "SessionStart");

@@ -75,7 +75,7 @@ const rows: readonly Row[] = [
   ["a started session is idle", [start], "idle"],
   ["a start of an unknown kind is a start", [event("SessionStart", { source: "fork" })], "idle"],
   ["a start without a kind is a start", [event("SessionStart")], "idle"],
-  ["a second start changes nothing", [start, prompt, start], "working"],
+  ["AS-81: a second start changes nothing", [start, prompt, start], "working"],
   [
     "a resume leaves the turn alone",
     [start, prompt, event("SessionStart", { source: "resume" })],
@@ -92,7 +92,7 @@ const rows: readonly Row[] = [
   ["a tool is work", [start, pre], "working"],
   ["a tool that returned is work", [start, prompt, pre, post], "working"],
   ["a tool that returned without a turn is work", [start, post], "working"],
-  ["AskUserQuestion asks", [start, prompt, question("AskUserQuestion")], "input-required"],
+  ["AS-83: AskUserQuestion asks", [start, prompt, question("AskUserQuestion")], "input-required"],
   ["ExitPlanMode asks", [start, prompt, question("ExitPlanMode")], "input-required"],
   ["request_user_input asks", [start, prompt, question("request_user_input")], "input-required"],
   ["a tool named question asks", [start, prompt, question("question")], "input-required"],
@@ -103,8 +103,12 @@ const rows: readonly Row[] = [
   ],
   ["Question is another tool", [start, prompt, question("Question")], "working"],
   ["ask_question is another tool", [start, prompt, question("ask_question")], "working"],
-  ["an answered question is work", [start, prompt, question("AskUserQuestion"), post], "working"],
-  ["a permission asks", [start, prompt, pre, permission], "input-required"],
+  [
+    "AS-83: an answered question is work",
+    [start, prompt, question("AskUserQuestion"), post],
+    "working",
+  ],
+  ["AS-83: a permission asks", [start, prompt, pre, permission], "input-required"],
   ["a permission without a call asks", [start, prompt, permission], "input-required"],
   [
     "a granted permission is work once the tool is done",
@@ -135,20 +139,20 @@ const rows: readonly Row[] = [
   ],
   ["an interrupt without a turn is nothing", [start, event("Interrupt")], "idle"],
   ["work goes on after an interrupt", [start, prompt, event("Interrupt"), prompt], "working"],
-  ["the end of a turn is idle", [start, prompt, stop("Done.")], "idle"],
+  ["AS-84: the end of a turn is idle", [start, prompt, stop("Done.")], "idle"],
   [
     "the end of a turn without words is idle",
     [start, prompt, event("Stop", { last_assistant_message: null })],
     "idle",
   ],
   [
-    "last words that ask, ask",
+    "AS-84: last words that ask, ask",
     [start, prompt, stop("Which database should I use?")],
     "input-required",
   ],
   ["a prompt answers last words", [start, prompt, stop("Which?"), prompt], "working"],
   [
-    "work in the background is submitted",
+    "AS-84: work in the background is submitted",
     [start, prompt, stop("Runs.", { background_tasks: [{ id: "b" }] })],
     "submitted",
   ],
@@ -216,22 +220,22 @@ const rows: readonly Row[] = [
     "working",
   ],
   [
-    "a subagent's prompt is not the session's",
+    "AS-80: a subagent's prompt is not the session's",
     [start, event("UserPromptSubmit", { prompt: "x", agent_id: "a" })],
     "idle",
   ],
   [
-    "a subagent's permission is not the session's",
+    "AS-80: a subagent's permission is not the session's",
     [start, prompt, event("PermissionRequest", { agent_id: "a" })],
     "working",
   ],
   [
-    "a subagent's end is not the session's",
+    "AS-80: a subagent's end is not the session's",
     [start, prompt, event("Stop", { agent_transcript_path: "/t" })],
     "working",
   ],
   [
-    "a session that was started as an agent is no subagent",
+    "AS-80: a session that was started as an agent is no subagent",
     [start, event("UserPromptSubmit", { prompt: "x", agent_type: "custom" })],
     "working",
   ],
@@ -242,7 +246,7 @@ const rows: readonly Row[] = [
     "working",
   ],
   [
-    "another session's event is nothing",
+    "AS-79: another session's event is nothing",
     [start, prompt, event("Stop", { session_id: "two" })],
     "working",
   ],
@@ -332,7 +336,7 @@ test("a question that also asks for permission is one question", () => {
   assert.equal(shown(interrupted), "canceled", "a question that is waved away was no request");
 });
 
-test("an ending is shown for a while, and then the session is idle", () => {
+test("AS-24: an ending is shown for a while, and then the session is idle", () => {
   for (const end of [event("Interrupt"), failed("overloaded")]) {
     const ended = after([start, prompt, end]);
     assert.ok(ended);
@@ -377,13 +381,13 @@ test("a state is as old as its beginning, activity as its last event", () => {
   assert.equal(asked.task?.status_timestamp, "1970-01-01T00:00:04Z");
 });
 
-test("a start is no activity", () => {
+test("AS-23: a start is no activity", () => {
   assert.equal("last_activity_at" in record(after([start])).runtime, false);
   const { lastActivityAtMs } = after([start, prompt, start]) ?? blank;
   assert.equal(lastActivityAtMs, 2000);
 });
 
-test("AS-22: a heartbeat changes the time of the last update, and nothing else", () => {
+test("AS-22, AS-23: a heartbeat changes the time of the last update, and nothing else", () => {
   const session = after([start, prompt]);
   assert.ok(session);
   const before = record(session);
@@ -395,7 +399,7 @@ test("AS-22: a heartbeat changes the time of the last update, and nothing else",
   );
 });
 
-test("AS-85: the first prompt is the goal, a later one is only a task", () => {
+test("AS-21, AS-85: the first prompt is the goal, a later one is only a task", () => {
   const later = event("UserPromptSubmit", { prompt: "and the tests" });
   const { goal, task } = record(
     after([start, event("UserPromptSubmit", { prompt: " \n" }), prompt, later]),
@@ -489,7 +493,7 @@ test("a session of Codex has Codex's names, and its place in tmux", () => {
   assert.equal("pid" in made.runtime, false);
 });
 
-test("subagents are counted, and have no other effect", () => {
+test("AS-80: subagents are counted, and have no other effect", () => {
   const begin = (id: string): HostEvent =>
     event("SubagentStart", { agent_id: id, agent_type: "Explore" });
   const end = (id: string): HostEvent =>
