@@ -4,10 +4,9 @@
  */
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
-import { tmuxOf } from "../../wire/status-file/index.ts";
+import { type RunningAgent, runningRecord, tmuxOf } from "../../wire/status-file/index.ts";
 import { call, memberOf, textIn } from "../fields.ts";
 import { hasOtherEmitter, recordsIn } from "../other-emitter.ts";
-import { type About, recordOf } from "../record.ts";
 import { attempt, Snapshot } from "../snapshot.ts";
 import {
   absoluteStatusDirectory,
@@ -56,7 +55,7 @@ class Emitter {
   readonly #surroundings: Surroundings;
   readonly #shared: Shared = sharedBy(agentName);
   readonly #directory: string;
-  readonly #about: About;
+  readonly #about: RunningAgent;
   readonly #projectId: string | undefined;
   /** One file for each directory that a process works in, however often the plugin is installed (AS-81). */
   readonly #place: string;
@@ -123,7 +122,7 @@ class Emitter {
       agentId: this.#about.agentId,
       clock,
       guard,
-      recordAt: (nowMs) => recordOf(this.#about, nowOf(this.#state, this.#projectId), nowMs),
+      recordAt: (nowMs) => runningRecord(this.#about, nowOf(this.#state, this.#projectId), nowMs),
       onBeat: () => {
         this.#state = apply(this.#state, { type: "beat" }, clock.nowMs());
       },
@@ -133,8 +132,8 @@ class Emitter {
 
   /** AS-94: by the first prompt every plugin has heard of the session. */
   #standDown(session: string): void {
-    const { clock } = this.#surroundings;
-    const { agentId, pid } = this.#about;
+    const { clock, pid } = this.#surroundings;
+    const { agentId } = this.#about;
     const isOurs = (id: string): boolean => id === agentId || this.#shared.agentIds.has(id);
     const told = { name: agentName, metaKey: agentName, session, pid };
     const isTold = attempt(() =>

@@ -4,9 +4,8 @@
  * they come back. A subagent is a session with a parent. It has no file (AS-80); but what it asks, it asks
  * the person in front of its parent.
  */
-import type { JsonObject, TaskState } from "../../wire/status-file/index.ts";
+import type { Doing, JsonObject, SessionGoal, TaskState } from "../../wire/status-file/index.ts";
 import { limits } from "../limits.ts";
-import type { Goal, Now } from "../record.ts";
 import {
   type Question,
   questionTool,
@@ -31,7 +30,7 @@ export type Session = {
   /** Whether a turn is under way. What is told of it afterwards comes too late to count. */
   readonly isBusy: boolean;
   /** Restored: told by the host, who knows how the session began. We may have come later. */
-  readonly goal?: Goal & { readonly isRestored: boolean };
+  readonly goal?: SessionGoal & { readonly isRestored: boolean };
   readonly lastActivityMs?: number;
   /** Since when it is in the state that it is in, or since the prompt. */
   readonly sinceMs: number;
@@ -94,7 +93,7 @@ export function taskOf(
 }
 
 /** What the file says: of the process, and of the session that it is about. */
-export function nowOf(state: State, projectId: string | undefined): Now {
+export function nowOf(state: State, projectId: string | undefined): Doing {
   const { attached: id } = state;
   const session = id === undefined ? undefined : state.sessions.get(id);
   const { lastActivityMs, goal, sinceMs, spent } = session ?? {};

@@ -4,11 +4,10 @@
  */
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
-import { goalSource, printTimestamp, tmuxOf } from "../../wire/status-file/index.ts";
+import { goalSource, printTimestamp, runningRecord, tmuxOf } from "../../wire/status-file/index.ts";
 import { call, memberOf, textIn } from "../fields.ts";
 import { limits } from "../limits.ts";
 import { hasOtherEmitter, recordsIn } from "../other-emitter.ts";
-import { recordOf } from "../record.ts";
 import { attempt, Snapshot } from "../snapshot.ts";
 import {
   absoluteStatusDirectory,
@@ -134,7 +133,7 @@ class Emitter {
       agentId: this.#agentId,
       clock,
       guard: this.#surroundings.guard,
-      recordAt: (nowMs) => recordOf(about, nowOf(this.#state, sessionFile), nowMs),
+      recordAt: (nowMs) => runningRecord(about, nowOf(this.#state, sessionFile), nowMs),
     });
     this.#open = { snapshot, sessionFile, directory };
   }

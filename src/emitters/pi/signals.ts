@@ -5,6 +5,7 @@ import {
   limits,
   parseTimestamp,
   printJson,
+  type SessionGoal,
   schemaVersion,
   summarize,
   type Task,
@@ -12,7 +13,6 @@ import {
 } from "../../wire/status-file/index.ts";
 import { call, fieldsOf, listOf, memberOf, textIn } from "../fields.ts";
 import { limits as roomLimits } from "../limits.ts";
-import type { Goal } from "../record.ts";
 import { attempt } from "../snapshot.ts";
 import type { Bridge, Ending } from "./state.ts";
 
@@ -30,7 +30,7 @@ export function sessionFileOf(context: unknown): string | undefined {
 }
 
 /** What the session was for, the last time that somebody noted it. */
-export function goalIn(context: unknown, nowMs: number): Goal | undefined {
+export function goalIn(context: unknown, nowMs: number): SessionGoal | undefined {
   const entries = listOf(call(memberOf(context, "sessionManager"), "getEntries"));
   const entry = entries.findLast((candidate) => textIn(candidate, "customType") === goalEntry);
   const data = memberOf(entry, "data");

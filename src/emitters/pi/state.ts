@@ -3,9 +3,14 @@
  * turn begins and ends; whoever knows more (which question is open, what is queued) is another extension,
  * and what it says over the event bus counts for more than what we see: the bridge.
  */
-import type { JsonObject, Task, TaskState } from "../../wire/status-file/index.ts";
+import type {
+  Doing,
+  JsonObject,
+  SessionGoal,
+  Task,
+  TaskState,
+} from "../../wire/status-file/index.ts";
 import { limits } from "../limits.ts";
-import type { Goal, Now } from "../record.ts";
 
 export const agentName = "pi";
 
@@ -21,7 +26,7 @@ export type State = {
   /** Tool calls that wait for an answer of a person, and what they ask. */
   readonly asking: ReadonlyMap<string, string>;
   readonly bridge?: Bridge;
-  readonly goal?: Goal & { readonly prompt?: number };
+  readonly goal?: SessionGoal & { readonly prompt?: number };
   readonly lastActivityMs?: number;
   /** Since when it is in the state that it is in, or since the prompt. */
   readonly sinceMs: number;
@@ -37,7 +42,7 @@ export type Bridge = { readonly task?: Task; readonly meta?: JsonObject };
 
 export type Told =
   /** Whatever was before is another session's. The goal is what its file remembers. */
-  | { readonly type: "started"; readonly goal?: Goal }
+  | { readonly type: "started"; readonly goal?: SessionGoal }
   | { readonly type: "prompted"; readonly text: string }
   /** A better summary of the prompt with this number. */
   | { readonly type: "summarized"; readonly prompt: number; readonly text: string }
@@ -71,7 +76,7 @@ export function taskOf(state: State): Task | undefined {
 }
 
 /** What the file says. */
-export function nowOf(state: State, sessionFile: string | undefined): Now {
+export function nowOf(state: State, sessionFile: string | undefined): Doing {
   const { lastActivityMs, goal, sinceMs, bridge } = state;
   const task = taskOf(state);
   return { lastActivityMs, goal, task, session: sessionFile, sinceMs, meta: bridge?.meta ?? {} };

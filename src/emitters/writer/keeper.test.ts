@@ -230,7 +230,7 @@ test("a session that cannot be taken up keeps nobody from the others", async () 
     { asking: {} },
     { calls: "x" },
     { turn: 7 },
-    { updatedAtMs: "x" },
+    { lastActivityAtMs: "x" },
   ]) {
     writeFileSync(path, JSON.stringify({ ...rest, session: { ...session, ...damage } }));
     scene.next().adopt(scene.nowMs);

@@ -4,13 +4,8 @@
  */
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import {
-  isHostName,
-  newSession,
-  type Session,
-  type SessionGoal,
-} from "../../wire/host-events/index.ts";
-import { isSafeAgentId } from "../../wire/status-file/index.ts";
+import { isHostName, newSession, type Session } from "../../wire/host-events/index.ts";
+import { isSafeAgentId, type SessionGoal } from "../../wire/status-file/index.ts";
 import { readWhole, removeFile, replaceFile, wholeNamesIn } from "./files.ts";
 import { limits } from "./limits.ts";
 import type { Places } from "./places.ts";

@@ -54,12 +54,12 @@ async function until(what: string, isSo: () => boolean): Promise<void> {
 test("what is kept of a session and cannot be taken up keeps nobody from writing", async () => {
   await using scratch = await temporaryDirectory();
   const scene = new Scene(scratch.path);
-  const session = { host: "codex", agentId: "codex-1", sessionId: "s", hasStarted: true, turn: 7 };
+  const session = { host: "codex", agentId: "codex-1", sessionId: "s", hasStarted: true };
   const { statusDirectory } = scene.options;
   const kept = { format: 1, host: identify(process.pid), terminals: [], statusDirectory };
   for (const [name, damage] of [
     ["codex-s", { subagents: null }],
-    ["codex-t", { sessionId: "t", updatedAtMs: "then" }],
+    ["codex-t", { sessionId: "t", lastActivityAtMs: "then" }],
   ] as const) {
     const path = join(scene.places.sessions, `${name}.json`);
     writeFileSync(path, JSON.stringify({ ...kept, session: { ...session, ...damage } }));

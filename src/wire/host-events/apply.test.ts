@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deriveState, type StatusRecord, validate } from "../status-file/index.ts";
+import {
+  deriveState,
+  type SessionGoal,
+  type StatusRecord,
+  validate,
+} from "../status-file/index.ts";
 import { apply, settle } from "./apply.ts";
 import { type HostEvent, readEvent } from "./event.ts";
 import { witness } from "./evidence.ts";
 import { limits } from "./limits.ts";
-import { beat, newSession, recordOf, type Session, type SessionGoal } from "./session.ts";
+import { beat, newSession, recordOf, type Session } from "./session.ts";
 
 const sessionId = "session/one";
 

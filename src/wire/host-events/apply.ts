@@ -10,11 +10,11 @@
  * - `auth-required`: the turn ended because the provider wants credentials; until the next prompt
  * - `failed`, `canceled`, `rejected`: how the turn ended; `settle` makes it idle
  */
-import { summarize, type TaskState } from "../status-file/index.ts";
+import { type SessionGoal, summarize, type TaskState } from "../status-file/index.ts";
 import { type HostEvent, idIn, isFromSubagent, isSynthetic, listIn, textIn } from "./event.ts";
 import { limits } from "./limits.ts";
 import { askedIn, endsInQuestion, isQuestionTool, lastLineOf } from "./questions.ts";
-import type { Asking, Call, Session, SessionGoal } from "./session.ts";
+import type { Asking, Call, Session } from "./session.ts";
 
 /** What comes along with an event, from the one who received it. */
 export type Circumstances = {

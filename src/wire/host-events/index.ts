@@ -24,5 +24,4 @@ export {
   newSession,
   recordOf,
   type Session,
-  type SessionGoal,
 } from "./session.ts";

@@ -2,11 +2,14 @@
  * A session of a host: what its events have told so far. Plain data, so that whoever writes its file
  * can lay it down and take it up again.
  */
-import type { StatusRecord, TaskState, Tmux } from "../status-file/index.ts";
-import { printTimestamp, schemaVersion } from "../status-file/index.ts";
+import {
+  runningRecord,
+  type SessionGoal,
+  type StatusRecord,
+  type TaskState,
+  type Tmux,
+} from "../status-file/index.ts";
 import { type HostName, metaKeys } from "./hosts.ts";
-
-export type SessionGoal = { readonly summary: string; readonly atMs: number };
 
 export type Turn = {
   readonly id: string | undefined;
@@ -93,7 +96,7 @@ export function beat(session: Session, nowMs: number): Session {
 /** What is in its file; undefined before the session has started. */
 export function recordOf(session: Session): StatusRecord | undefined {
   if (!session.hasStarted) return undefined;
-  const { host, sessionId, goal, turn, subagents, lastActivityAtMs } = session;
+  const { host, sessionId, turn, subagents } = session;
   const own = given({
     session_id: sessionId,
     model: session.model,
@@ -102,37 +105,18 @@ export function recordOf(session: Session): StatusRecord | undefined {
     last_error: session.lastError,
     asks: turn?.asks,
   });
-  return {
-    schema_version: schemaVersion,
-    agent_id: session.agentId,
-    agent_name: host,
-    runtime: {
-      lifecycle: "running",
-      updated_at: printTimestamp(session.updatedAtMs),
-      ...given({
-        last_activity_at:
-          lastActivityAtMs === undefined ? undefined : printTimestamp(lastActivityAtMs),
-        pid: session.pid,
-        workspace: session.workspace,
-      }),
+  return runningRecord(
+    { ...session, agentName: host },
+    {
+      lastActivityMs: session.lastActivityAtMs,
+      goal: session.goal,
+      task: turn && { ...given({ id: turn.id, summary: turn.summary }), state: turn.state },
+      session: sessionId,
+      sinceMs: turn?.sinceMs,
+      meta: { [metaKeys[host]]: own },
     },
-    ...(goal && {
-      goal: {
-        summary: goal.summary,
-        updated_at: printTimestamp(goal.atMs),
-        source: "initial-prompt" as const,
-      },
-    }),
-    ...(turn && {
-      task: {
-        ...given({ id: turn.id, summary: turn.summary }),
-        context_id: sessionId,
-        state: turn.state,
-        status_timestamp: printTimestamp(turn.sinceMs),
-      },
-    }),
-    x_meta: { [metaKeys[host]]: own, ...session.tmux },
-  };
+    session.updatedAtMs,
+  );
 }
 
 /** Without what is undefined: a record has no empty fields. */

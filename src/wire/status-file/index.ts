@@ -27,6 +27,7 @@ export {
   type TaskState,
   taskStates,
 } from "./record.ts";
+export { type Doing, type RunningAgent, runningRecord, type SessionGoal } from "./running.ts";
 export { jsonSchema } from "./schema.ts";
 export { deriveState, lastActivityAtMs, type Moment, updatedAtMs } from "./state.ts";
 export { type About, validateStrict } from "./strict.ts";

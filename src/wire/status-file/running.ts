@@ -1,29 +1,30 @@
-/** What the file of a host says that is told of from inside: what stays, and what is so now. */
+/** The record of an agent that runs: of what stays, and of what is so now. */
 import {
   goalSource,
   type JsonObject,
-  printTimestamp,
   type StatusRecord,
   schemaVersion,
   type Task,
-  type Tmux,
-} from "../wire/status-file/index.ts";
+} from "./record.ts";
+import { printTimestamp } from "./timestamp.ts";
+import type { Tmux } from "./tmux.ts";
 
-/** What does not change while it runs. */
-export type About = {
+/** What stays as it is. */
+export type RunningAgent = {
   readonly agentName: string;
   readonly agentId: string;
-  readonly pid: number;
+  readonly pid: number | undefined;
   readonly workspace: string | undefined;
   readonly tmux: Tmux | undefined;
 };
 
-export type Goal = { readonly summary: string; readonly atMs: number };
+/** What a session is for: its first prompt. */
+export type SessionGoal = { readonly summary: string; readonly atMs: number };
 
 /** Of a host that is idle, without a session, only the last is there. */
-export type Now = {
+export type Doing = {
   readonly lastActivityMs?: number | undefined;
-  readonly goal?: Goal | undefined;
+  readonly goal?: SessionGoal | undefined;
   /** With what it says of itself, should it know better than we: which session, and since when. */
   readonly task?: Task | undefined;
   readonly session?: string | undefined;
@@ -31,11 +32,11 @@ export type Now = {
   readonly meta: JsonObject;
 };
 
-export function recordOf(about: About, now: Now, nowMs: number): StatusRecord {
-  const { agentName, agentId, pid, workspace, tmux } = about;
-  const { lastActivityMs, goal, task, session, sinceMs = nowMs } = now;
+export function runningRecord(agent: RunningAgent, doing: Doing, nowMs: number): StatusRecord {
+  const { agentName, agentId, pid, workspace, tmux } = agent;
+  const { lastActivityMs, goal, task, session, sinceMs = nowMs } = doing;
   // Where in tmux it runs is ours to say: both or none, whatever else is said (AS-25).
-  const { tmux_socket: _, tmux_pane: __, ...rest } = now.meta;
+  const { tmux_socket: _, tmux_pane: __, ...rest } = doing.meta;
   const meta = { ...rest, ...tmux };
   return {
     schema_version: schemaVersion,
@@ -45,7 +46,7 @@ export function recordOf(about: About, now: Now, nowMs: number): StatusRecord {
       lifecycle: "running",
       updated_at: printTimestamp(nowMs),
       ...(lastActivityMs !== undefined && { last_activity_at: printTimestamp(lastActivityMs) }),
-      pid,
+      ...(pid !== undefined && { pid }),
       ...(workspace !== undefined && { workspace }),
     },
     ...(goal && {
