@@ -3,15 +3,14 @@
  * returns; that the host is still there, or still busy, is written without stopping it. Nothing that goes
  * wrong reaches the host (AS-27): the next heartbeat tries again.
  */
-import { unlinkSync } from "node:fs";
 import {
   type Clock,
   removeStatusFile,
   replaceFile,
   statusPath,
-  writeStatusFileInBackground,
 } from "../doors/status-files/index.ts";
 import { limits, printRecord, type StatusRecord, validate } from "../wire/status-file/index.ts";
+import { BackgroundFile } from "./background-file.ts";
 
 export type SnapshotOptions = {
   /** Absolute. */
@@ -29,19 +28,17 @@ export type SnapshotOptions = {
 
 export class Snapshot {
   readonly #options: SnapshotOptions;
+  readonly #file: BackgroundFile;
   readonly #heart = new AbortController();
   readonly #dismissGuard: (() => void) | undefined;
   /** As it was last put, or is being put, on disk. */
   #written: StatusRecord | undefined;
-  #isWriting = false;
-  #next: StatusRecord | undefined;
-  /** Of a write that waits for the disk: taken away, the write comes to nothing. */
-  #temporary: string | undefined;
 
   constructor(options: SnapshotOptions) {
-    this.#options = options;
-    this.show();
     const { guard, directory, agentId } = options;
+    this.#options = options;
+    this.#file = new BackgroundFile(directory, agentId);
+    this.show();
     this.#dismissGuard = attempt(() => guard?.(statusPath(directory, agentId)));
     this.#beat().catch(() => {});
   }
@@ -60,7 +57,7 @@ export class Snapshot {
   /** No heartbeat comes after this, and then the file goes (AS-26). */
   end(): void {
     this.#heart.abort();
-    this.#dropWrites();
+    this.#file.drop();
     attempt(() => removeStatusFile(this.#options.directory, this.#options.agentId));
     attempt(() => this.#dismissGuard?.());
   }
@@ -83,7 +80,8 @@ export class Snapshot {
 
   #writeNow(record: StatusRecord): void {
     const { directory, agentId } = this.#options;
-    this.#dropWrites();
+    // Nothing older may come after this.
+    this.#file.drop();
     attempt(() => {
       replaceFile(directory, agentId, new TextEncoder().encode(printRecord(record)));
       this.#written = record;
@@ -92,32 +90,7 @@ export class Snapshot {
 
   #writeSoon(record: StatusRecord): void {
     this.#written = record;
-    this.#next = record;
-    if (!this.#isWriting) this.#write().catch(() => {});
-  }
-
-  async #write(): Promise<void> {
-    this.#isWriting = true;
-    while (this.#next) {
-      const record = this.#next;
-      this.#next = undefined;
-      try {
-        await writeStatusFileInBackground(this.#options.directory, record, (path) => {
-          this.#temporary = path;
-        });
-      } catch {
-        // Full, read-only, gone; or something newer was written meanwhile.
-      }
-    }
-    this.#isWriting = false;
-  }
-
-  /** Nothing older may come after what is written, or removed, now. */
-  #dropWrites(): void {
-    this.#next = undefined;
-    const path = this.#temporary;
-    this.#temporary = undefined;
-    if (path !== undefined) attempt(() => unlinkSync(path));
+    this.#file.publish(record);
   }
 }
 

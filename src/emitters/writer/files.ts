@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { isTemporaryName } from "../../doors/status-files/index.ts";
 import { limits } from "./limits.ts";
 
 /** A pipe without a writer must not hold us up. */
@@ -101,6 +102,14 @@ export function wholeNamesIn(directory: string): readonly string[] {
     if (!isWhole) removeFile(join(directory, name));
     return isWhole;
   });
+}
+
+/** What a writer left of a status file that died in the middle of writing it. */
+export function sweepTemporaries(directory: string, agentId: string): void {
+  for (const name of namesIn(directory)) {
+    const isOurs = name.startsWith(`.${agentId}.json.`) && isTemporaryName(name);
+    if (isOurs) removeFile(join(directory, name));
+  }
 }
 
 export function removeFile(path: string): void {

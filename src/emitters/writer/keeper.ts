@@ -18,8 +18,9 @@ import {
   witness,
 } from "../../wire/host-events/index.ts";
 import { type StatusRecord, type Tmux, tmuxOf } from "../../wire/status-file/index.ts";
+import { BackgroundFile } from "../background-file.ts";
 import { hasOtherEmitter, recordsIn } from "../other-emitter.ts";
-import { randomHex } from "./files.ts";
+import { randomHex, sweepTemporaries } from "./files.ts";
 import { limits } from "./limits.ts";
 import type { Places } from "./places.ts";
 import {
@@ -33,7 +34,6 @@ import {
   terminalsOf,
 } from "./processes.ts";
 import type { Queued } from "./queue.ts";
-import { SessionFile } from "./status-file.ts";
 import {
   findGoal,
   forgetSession,
@@ -47,7 +47,7 @@ import { Traces } from "./traces.ts";
 
 type Held = {
   kept: Kept;
-  readonly file: SessionFile;
+  readonly file: BackgroundFile;
   readonly traces: Traces;
   /** Another emitter writes for this session: we do not. */
   standsBack: boolean;
@@ -181,7 +181,7 @@ export class Keeper {
 
   #takeUp(kept: Kept, records: readonly StatusRecord[], nowMs: number): void {
     const held = this.#hold(kept, records, nowMs);
-    held.file.sweep();
+    sweepTemporaries(kept.statusDirectory, kept.session.agentId);
     if (isAlive(kept.host)) this.#publish(held, beat(kept.session, nowMs));
     else this.#end(held);
   }
@@ -196,7 +196,7 @@ export class Keeper {
   #hold(kept: Kept, records: readonly StatusRecord[], nowMs: number): Held {
     const held: Held = {
       kept,
-      file: new SessionFile(kept.statusDirectory, kept.session.agentId),
+      file: new BackgroundFile(kept.statusDirectory, kept.session.agentId),
       traces: new Traces(),
       standsBack: false,
       askedCommand: undefined,

@@ -1,36 +1,25 @@
 /**
- * The file of one session. Writing waits for the disk, the writer does not: at most one write is under way,
- * and what comes meanwhile replaces what waits. Whatever the disk says, nobody is disturbed (AS-27); the next
+ * A status file that is written without stopping whoever writes it: at most one write is under way, and what
+ * comes meanwhile replaces what waits. Whatever the disk says, nobody is disturbed (AS-27); the next
  * heartbeat tries again.
  */
-import { join } from "node:path";
-import {
-  isTemporaryName,
-  removeStatusFile,
-  writeStatusFileInBackground,
-} from "../../doors/status-files/index.ts";
-import type { StatusRecord } from "../../wire/status-file/index.ts";
-import { namesIn, removeFile } from "./files.ts";
+import { unlinkSync } from "node:fs";
+import { removeStatusFile, writeStatusFileInBackground } from "../doors/status-files/index.ts";
+import type { StatusRecord } from "../wire/status-file/index.ts";
 
-export class SessionFile {
+export class BackgroundFile {
   readonly #directory: string;
   readonly #agentId: string;
   /** What is to be written, or that nothing is to be there. */
   #next: StatusRecord | "nothing" | undefined;
   #isWriting = false;
   #written: Promise<void> = Promise.resolve();
+  /** Of a write that waits for the disk: taken away, the write comes to nothing. */
+  #temporary: string | undefined;
 
   constructor(directory: string, agentId: string) {
     this.#directory = directory;
     this.#agentId = agentId;
-  }
-
-  /** Takes away what a writer left of it that died in the middle of writing. */
-  sweep(): void {
-    for (const name of namesIn(this.#directory)) {
-      const isOurs = name.startsWith(`.${this.#agentId}.json.`) && isTemporaryName(name);
-      if (isOurs) removeFile(join(this.#directory, name));
-    }
   }
 
   publish(record: StatusRecord): void {
@@ -47,6 +36,18 @@ export class SessionFile {
     await this.#written;
   }
 
+  /** Nothing that was published before comes after this. */
+  drop(): void {
+    this.#next = undefined;
+    const path = this.#temporary;
+    this.#temporary = undefined;
+    try {
+      if (path !== undefined) unlinkSync(path);
+    } catch {
+      // It is in its place, or gone.
+    }
+  }
+
   #want(next: StatusRecord | "nothing"): void {
     this.#next = next;
     if (!this.#isWriting) this.#written = this.#write();
@@ -59,11 +60,17 @@ export class SessionFile {
       this.#next = undefined;
       try {
         if (next === "nothing") removeStatusFile(this.#directory, this.#agentId);
-        else await writeStatusFileInBackground(this.#directory, next);
+        else await this.#put(next);
       } catch {
-        // Full, read-only or gone. What cannot be removed goes stale.
+        // Full, read-only, gone; or dropped meanwhile. What cannot be removed goes stale.
       }
     }
     this.#isWriting = false;
+  }
+
+  async #put(record: StatusRecord): Promise<void> {
+    await writeStatusFileInBackground(this.#directory, record, (path) => {
+      this.#temporary = path;
+    });
   }
 }
