@@ -47,8 +47,7 @@ export function* partsOf(path: string): Generator<Uint8Array> {
   const file = openSync(path, flags);
   try {
     if (!fstatSync(file).isFile()) return;
-    // Short, so that what is made of it is soon forgotten.
-    scratch ??= Buffer.allocUnsafeSlow(16_384);
+    scratch ??= Buffer.allocUnsafeSlow(limits.partBytes);
     const part = scratch;
     for (let length = 0; length <= limits.eventBytesMax; ) {
       const read = readSync(file, part, 0, part.length, null);
@@ -62,15 +61,12 @@ export function* partsOf(path: string): Generator<Uint8Array> {
   }
 }
 
-/** Files of the system say that they are empty, and are short. */
-const shortBytes = 4_096;
-
 type Extent = { readonly bytesMax: number; readonly size: number };
 
 function readFrom(file: number, from: number, { bytesMax, size }: Extent): Buffer {
   const chunks: Buffer[] = [];
   for (let length = 0; length < bytesMax; ) {
-    const left = Math.max(shortBytes, size - from - length);
+    const left = Math.max(limits.systemFileBytes, size - from - length);
     const chunk = Buffer.allocUnsafe(Math.min(bytesMax - length, left));
     const read = readSync(file, chunk, 0, chunk.length, from + length);
     if (read === 0) break;

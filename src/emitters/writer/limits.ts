@@ -21,10 +21,16 @@ export const limits = {
   headBytesMax: 65_536,
   /** Of one event. Longer ones are thrown away unread. */
   eventBytesMax: 67_108_864,
+  /** In which it is read. Short, so that what is made of it is soon forgotten. */
+  partBytes: 16_384,
+  /** Files of the system say that they are empty, and are about as long as this. */
+  systemFileBytes: 4_096,
   /** A hook that did not finish in this time was killed. */
   unfinishedMs: 60_000,
 
   sessionsMax: 1_000,
+  /** Of the part of a session's id that is in the name of its file, which has 255 bytes with all of it. */
+  nameLengthMax: 150,
   sessionBytesMax: 1_048_576,
   /** Goals that are kept in case their session is resumed. */
   goalsMax: 1_000,
@@ -36,6 +42,8 @@ export const limits = {
   reportBytesMax: 65_536,
   /** Of `/proc/<pid>/environ` and its like. */
   processBytesMax: 1_048_576,
+  /** A host runs a shell, perhaps in a sandbox, and that the command: nobody looks deeper than so many of them. */
+  generationsMax: 4,
   /** By so much a process may seem to have started before the question that let it: clocks are coarse. */
   startSlackMs: 500,
 } as const;

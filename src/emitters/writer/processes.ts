@@ -72,7 +72,7 @@ export function isServer(pid: number): boolean {
 export function isRunning(
   command: string,
   { ancestor, sinceMs }: { readonly ancestor: number; readonly sinceMs: number },
-  depth = 4,
+  depth: number = limits.generationsMax,
 ): boolean {
   return namesIn(`/proc/${ancestor}/task`)
     .flatMap((thread) => textOf(ancestor, `task/${thread}/children`).split(" "))

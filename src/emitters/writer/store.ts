@@ -24,14 +24,12 @@ export type Kept = {
   readonly isReplaced: boolean;
 };
 
-const nameLengthMax = 150;
-
 /**
  * As the name of a file. An id that is none gets a sum behind it, so that two that look alike afterwards
  * stay two. Made by hand: what Node has for this takes four megabytes.
  */
 export function keyOf({ host, sessionId }: Pick<Session, "host" | "sessionId">): string {
-  const plain = sessionId.replaceAll(/[^A-Za-z0-9._-]/g, "_").slice(0, nameLengthMax);
+  const plain = sessionId.replaceAll(/[^A-Za-z0-9._-]/g, "_").slice(0, limits.nameLengthMax);
   return plain === sessionId ? `${host}-${plain}` : `${host}-${plain}=${sumOf(sessionId)}`;
 }
 

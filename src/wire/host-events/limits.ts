@@ -4,6 +4,8 @@ export const limits = {
   memberBytesMax: 262_144,
   /** What is kept of either end of a text that is longer: enough for its first words, and for its last. */
   textBytesMax: 4_096,
+  /** Of the end of last words: as much as the line with the question may have. A summary has 120. */
+  lastLineLengthMax: 2_000,
   /** Of ids and names that hosts give: longer ones are not theirs. */
   idLengthMax: 512,
   /** Calls of tools that are under way at once. */

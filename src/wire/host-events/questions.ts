@@ -1,5 +1,6 @@
 /** Whether a person is asked, and what: by a tool that waits for the answer, or by the last words of a turn. */
 import { summarize } from "../status-file/index.ts";
+import { limits } from "./limits.ts";
 import type { Members } from "./members.ts";
 
 const questionTools = new Set(["request_user_input", "AskUserQuestion", "ExitPlanMode"]);
@@ -27,7 +28,7 @@ export function askedIn(members: Members): string | undefined {
 
 /** The last of what was said, which is where the question is. */
 export function lastLineOf(text: string): string | undefined {
-  const lines = text.trimEnd().slice(-2_000).split("\n");
+  const lines = text.trimEnd().slice(-limits.lastLineLengthMax).split("\n");
   return summarize(lines.at(-1) ?? "") || undefined;
 }
 
