@@ -10,7 +10,7 @@ export function listOf(value: unknown): readonly unknown[] {
 }
 
 /** The first of these that is a text with something in it. */
-export function textIn(value: unknown, ...keys: readonly string[]): string | undefined {
+export function textAt(value: unknown, ...keys: readonly string[]): string | undefined {
   const fields = fieldsOf(value);
   for (const key of keys) {
     const text = fields[key];

@@ -4,7 +4,7 @@
  */
 import { readDirectory } from "../doors/status-files/index.ts";
 import { deriveState, limits, type StatusRecord } from "../wire/status-file/index.ts";
-import { textIn } from "./fields.ts";
+import { textAt } from "./fields.ts";
 
 export type Told = {
   /** What the host is called, and under which key its own fields are in `x_meta`. */
@@ -42,5 +42,5 @@ export function recordsIn(directory: string): readonly StatusRecord[] {
 function sessionIn(record: StatusRecord, { name, metaKey }: Told): string | undefined {
   const { agent_name: own, x_meta, task } = record;
   const context = own === name ? task?.context_id : undefined;
-  return textIn(x_meta?.[metaKey], "session_id") ?? context;
+  return textAt(x_meta?.[metaKey], "session_id") ?? context;
 }

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import { type RunningAgent, runningRecord, tmuxOf } from "../../wire/status-file/index.ts";
-import { call, memberOf, textIn } from "../fields.ts";
+import { call, memberOf, textAt } from "../fields.ts";
 import { hasOtherEmitter, recordsIn } from "../other-emitter.ts";
 import { attempt, Snapshot } from "../snapshot.ts";
 import {
@@ -68,11 +68,11 @@ class Emitter {
   constructor(input: unknown, surroundings: Surroundings) {
     const { env, pid, workingDirectory } = surroundings;
     const { TMUX, TMUX_PANE } = env;
-    const workspace = textIn(input, "directory") ?? workingDirectory();
+    const workspace = textAt(input, "directory") ?? workingDirectory();
     this.#client = memberOf(input, "client");
     this.#surroundings = surroundings;
     this.#directory = absoluteStatusDirectory(surroundings);
-    this.#projectId = textIn(memberOf(input, "project"), "id");
+    this.#projectId = textAt(memberOf(input, "project"), "id");
     this.#about = {
       agentName,
       agentId: newAgentId(),

@@ -3,7 +3,7 @@
  * cannot make sense of says nothing.
  */
 import { limits, summarize } from "../../wire/status-file/index.ts";
-import { fieldsOf, listOf, textIn } from "../fields.ts";
+import { fieldsOf, listOf, textAt } from "../fields.ts";
 
 /** What the turn ended with. */
 export type Outcome = "failed" | "canceled" | "auth-required";
@@ -90,7 +90,7 @@ const translations: ReadonlyMap<string, Translate> = new Map<string, Translate>(
   [
     "session.status",
     (session, of) => {
-      const status = textIn(fieldsOf(of)["status"], "type");
+      const status = textAt(fieldsOf(of)["status"], "type");
       return status === "busy" || status === "retry" ? { type: "busy", session } : undefined;
     },
   ],
@@ -117,9 +117,9 @@ const translations: ReadonlyMap<string, Translate> = new Map<string, Translate>(
 /** From the hook `chat.message`. A prompt without text says nothing. */
 export function signalOfMessage(input: unknown, output: unknown): Signal | undefined {
   const { message, parts } = fieldsOf(output);
-  const session = textIn(input, "sessionID") ?? textIn(message, "sessionID");
+  const session = textAt(input, "sessionID") ?? textAt(message, "sessionID");
   const text = promptIn(parts);
-  if (session === undefined || text === "" || textIn(message, "role") === "assistant") {
+  if (session === undefined || text === "" || textAt(message, "role") === "assistant") {
     return undefined;
   }
   return { type: "prompted", session, text };
@@ -130,7 +130,7 @@ export function signalOfTool(
   type: "tool.started" | "tool.ended",
   input: unknown,
 ): Signal | undefined {
-  const session = textIn(input, "sessionID");
+  const session = textAt(input, "sessionID");
   if (session === undefined) return undefined;
   return { type, session, tool: shortIn(input, "tool") ?? "a tool" };
 }
@@ -139,7 +139,7 @@ export function signalOfTool(
 export function firstPromptIn(messages: unknown): string | undefined {
   for (const message of listOf(messages)) {
     const { info, parts } = fieldsOf(message);
-    if (textIn(info, "role") !== "user") continue;
+    if (textAt(info, "role") !== "user") continue;
     const text = promptIn(parts);
     if (text !== "") return text;
   }
@@ -149,8 +149,8 @@ export function firstPromptIn(messages: unknown): string | undefined {
 /** Without what the host added: it flags each such part, not the message. */
 function promptIn(parts: unknown): string {
   const texts = listOf(parts)
-    .filter((part) => textIn(part, "type") === "text" && fieldsOf(part)["synthetic"] !== true)
-    .map((part) => textIn(part, "text") ?? "");
+    .filter((part) => textAt(part, "type") === "text" && fieldsOf(part)["synthetic"] !== true)
+    .map((part) => textAt(part, "text") ?? "");
   return short(texts.join("\n"));
 }
 
@@ -159,27 +159,27 @@ function short(text: string): string {
 }
 
 function shortIn(value: unknown, ...keys: readonly string[]): string | undefined {
-  return short(textIn(value, ...keys) ?? "") || undefined;
+  return short(textAt(value, ...keys) ?? "") || undefined;
 }
 
 function sessionOf(properties: unknown): string | undefined {
   const { info, part, message } = fieldsOf(properties);
   return (
-    textIn(properties, "sessionID") ??
-    textIn(info, "id") ??
-    textIn(part, "sessionID") ??
-    textIn(message, "sessionID")
+    textAt(properties, "sessionID") ??
+    textAt(info, "id") ??
+    textAt(part, "sessionID") ??
+    textAt(message, "sessionID")
   );
 }
 
 /** A reply names the request; the request is named by itself. */
 function idOf(properties: unknown): { readonly id?: string } {
-  const id = textIn(properties, "requestID", "permissionID", "id");
+  const id = textAt(properties, "requestID", "permissionID", "id");
   return id === undefined ? {} : { id };
 }
 
 function parentOf(properties: unknown): { readonly parent?: string } {
-  const parent = textIn(fieldsOf(properties)["info"], "parentID");
+  const parent = textAt(fieldsOf(properties)["info"], "parentID");
   return parent === undefined ? {} : { parent };
 }
 
@@ -191,7 +191,7 @@ function spentOf(properties: unknown): { readonly spent?: Spent } {
 }
 
 function outcomeOf(error: unknown): { readonly outcome: Outcome; readonly text: string } {
-  const name = textIn(error, "name");
+  const name = textAt(error, "name");
   const said = shortIn(fieldsOf(error)["data"], "message") ?? shortIn(error, "message", "name");
   const text = said ?? "Session failed";
   // What a person did themselves is no failure; and for a key that is missing or wrong somebody is needed.
@@ -204,7 +204,7 @@ function outcomeOf(error: unknown): { readonly outcome: Outcome; readonly text: 
 const done = new Set(["completed", "cancelled", "canceled"]);
 
 function nextOf(todos: unknown): { readonly next?: string } {
-  const left = listOf(todos).find((todo) => !done.has(textIn(todo, "status") ?? ""));
+  const left = listOf(todos).find((todo) => !done.has(textAt(todo, "status") ?? ""));
   return left === undefined ? {} : { next: shortIn(left, "content") ?? "Pending work" };
 }
 

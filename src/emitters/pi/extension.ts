@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import { goalSource, printTimestamp, runningRecord, tmuxOf } from "../../wire/status-file/index.ts";
-import { call, memberOf, textIn } from "../fields.ts";
+import { call, memberOf, textAt } from "../fields.ts";
 import { limits } from "../limits.ts";
 import { hasOtherEmitter, recordsIn } from "../other-emitter.ts";
 import { attempt, Snapshot } from "../snapshot.ts";
@@ -49,12 +49,12 @@ export function openExtension(pi: unknown, surroundings: Surroundings): void {
       const question = questionOf(event);
       emitter.tell({
         type: "tool.started",
-        call: textIn(event, "toolCallId") ?? "",
+        call: textAt(event, "toolCallId") ?? "",
         ...(question === undefined ? {} : { question }),
       });
     });
     on("tool_execution_end", (event) => {
-      emitter.tell({ type: "tool.ended", call: textIn(event, "toolCallId") ?? "" });
+      emitter.tell({ type: "tool.ended", call: textAt(event, "toolCallId") ?? "" });
     });
     on("agent_end", (event) => {
       emitter.lookAround();
@@ -76,7 +76,7 @@ export function sessionKeyOf(
 ): string {
   const file = sessionFileOf(context);
   if (file !== undefined) return `session-file:${file}`;
-  return `pid:${pid}:cwd:${resolve(textIn(context, "cwd") ?? workingDirectory() ?? "/")}`;
+  return `pid:${pid}:cwd:${resolve(textAt(context, "cwd") ?? workingDirectory() ?? "/")}`;
 }
 
 class Emitter {
@@ -112,7 +112,7 @@ class Emitter {
     this.end();
     // Two copies of this extension are one agent (AS-81).
     if (owner !== undefined && owner !== this) return;
-    const workspace = textIn(context, "cwd");
+    const workspace = textAt(context, "cwd");
     const goal = attempt(() => goalIn(context, clock.nowMs()));
     this.#state = apply(this.#state, { type: "started", ...(goal ? { goal } : {}) }, clock.nowMs());
     this.#looksLeft = 2;

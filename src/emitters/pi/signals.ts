@@ -11,7 +11,7 @@ import {
   type Task,
   validate,
 } from "../../wire/status-file/index.ts";
-import { call, fieldsOf, listOf, memberOf, textIn } from "../fields.ts";
+import { call, fieldsOf, listOf, memberOf, textAt } from "../fields.ts";
 import { limits as roomLimits } from "../limits.ts";
 import { attempt } from "../snapshot.ts";
 import type { Bridge, Ending } from "./state.ts";
@@ -32,11 +32,11 @@ export function sessionFileOf(context: unknown): string | undefined {
 /** What the session was for, the last time that somebody noted it. */
 export function goalIn(context: unknown, nowMs: number): SessionGoal | undefined {
   const entries = listOf(call(memberOf(context, "sessionManager"), "getEntries"));
-  const entry = entries.findLast((candidate) => textIn(candidate, "customType") === goalEntry);
+  const entry = entries.findLast((candidate) => textAt(candidate, "customType") === goalEntry);
   const data = memberOf(entry, "data");
   const goal = memberOf(data, "goal") ?? data;
-  const summary = summarizePrompt(typeof goal === "string" ? goal : textIn(goal, "summary"));
-  const { atMs = nowMs } = parseTimestamp(textIn(goal, "updated_at") ?? "");
+  const summary = summarizePrompt(typeof goal === "string" ? goal : textAt(goal, "summary"));
+  const { atMs = nowMs } = parseTimestamp(textAt(goal, "updated_at") ?? "");
   return summary === "" ? undefined : { summary, atMs };
 }
 
@@ -52,11 +52,11 @@ const questionTools = new Set([
 /** What a tool asks a person; undefined if it asks nobody. */
 export function questionOf(event: unknown): string | undefined {
   // `mcp__ui__question` is the tool `question` of the server `ui`.
-  const tool = textIn(event, "toolName")?.split("__").at(-1) ?? "";
+  const tool = textAt(event, "toolName")?.split("__").at(-1) ?? "";
   if (!questionTools.has(tool)) return undefined;
   const { args } = fieldsOf(event);
   const [first] = listOf(memberOf(args, "questions"));
-  const asked = textIn(args, "question", "prompt") ?? textIn(first, "question", "prompt");
+  const asked = textAt(args, "question", "prompt") ?? textAt(first, "question", "prompt");
   return summarizePrompt(asked) || "Waiting for user input";
 }
 
@@ -66,10 +66,10 @@ const refusedKey = /\b(?:401|403|authentication_error|invalid (?:x-)?api[ -]key)
 /** How the turn ended, by the last that the model said; undefined if well. */
 export function endingOf(event: unknown): Ending | undefined {
   const last = listOf(memberOf(event, "messages")).findLast(
-    (message) => textIn(message, "role") === "assistant",
+    (message) => textAt(message, "role") === "assistant",
   );
   const text = summarizePrompt(memberOf(last, "errorMessage"));
-  switch (textIn(last, "stopReason")) {
+  switch (textAt(last, "stopReason")) {
     case "aborted":
       return { state: "canceled", text: "" };
     case "error":

@@ -80,7 +80,7 @@ function readFrom(file: number, from: number, { bytesMax, size }: Extent): Buffe
 const unfinished = ".tmp";
 
 /** Not on the disk when it returns: what is lost with the machine is not missed. */
-export function replaceFile(path: string, text: string): void {
+export function layDown(path: string, text: string): void {
   const temporary = `${path}${unfinished}`;
   try {
     writeFileSync(temporary, text, { mode: 0o600 });

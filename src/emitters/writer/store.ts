@@ -6,7 +6,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { isHostName, newSession, type Session } from "../../wire/host-events/index.ts";
 import { isSafeAgentId, type SessionGoal } from "../../wire/status-file/index.ts";
-import { readWhole, removeFile, replaceFile, wholeNamesIn } from "./files.ts";
+import { layDown, readWhole, removeFile, wholeNamesIn } from "./files.ts";
 import { limits } from "./limits.ts";
 import type { Places } from "./places.ts";
 import type { Identity } from "./processes.ts";
@@ -43,7 +43,7 @@ function sumOf(text: string): string {
 }
 
 export function keepSession({ sessions }: Places, kept: Kept): void {
-  replaceFile(pathOf(sessions, keyOf(kept.session)), JSON.stringify({ format: 1, ...kept }));
+  layDown(pathOf(sessions, keyOf(kept.session)), JSON.stringify({ format: 1, ...kept }));
 }
 
 export function forgetSession({ sessions }: Places, session: Session): void {
@@ -93,7 +93,7 @@ function readKept(bytes: Buffer | undefined): Kept | undefined {
 
 export function keepGoal({ goals }: Places, session: Session): void {
   const path = pathOf(goals, keyOf(session));
-  if (session.goal) replaceFile(path, JSON.stringify(session.goal));
+  if (session.goal) layDown(path, JSON.stringify(session.goal));
   else removeFile(path);
 }
 
