@@ -1,5 +1,6 @@
 /** Other processes: whether they still are who they were, and what they were started with. */
 import { readlinkSync } from "node:fs";
+import { statOf } from "../../wire/procfs/index.ts";
 import { namesIn, readWhole } from "./files.ts";
 import { limits } from "./limits.ts";
 import type { Env } from "./places.ts";
@@ -15,7 +16,7 @@ export type Identity = {
 export function identify(pid: number): Identity | undefined {
   if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
   if (!hasProc()) return answersTo(pid) ? { pid, start: "" } : undefined;
-  const [state, start] = statOf(pid) ?? [];
+  const { state, startTicks: start } = statOf(textOf(pid, "stat")) ?? {};
   return start === undefined || state === "Z" || state === "X" ? undefined : { pid, start };
 }
 
@@ -117,14 +118,6 @@ function workingDirectoryOf(pid: number): string | undefined {
 
 function textOf(pid: number, name: string): string {
   return readWhole(`/proc/${pid}/${name}`, limits.processBytesMax)?.toString() ?? "";
-}
-
-/** The third and the twenty-second field; the second is a name, and may have anything in it. */
-function statOf(pid: number): readonly [state: string, start: string] | undefined {
-  const text = textOf(pid, "stat");
-  const [state, ...rest] = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  const start = rest[18];
-  return state === undefined || start === undefined ? undefined : [state, start];
 }
 
 let isProcThere: boolean | undefined;

@@ -1,0 +1,1 @@
+export { type ProcessStat, statOf } from "./stat.ts";
