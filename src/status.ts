@@ -10,6 +10,7 @@ import {
   type Change,
   idleClock,
   readDirectoryInTurns,
+  requireSafeId,
   StatusError,
   type StatusUpdate,
   StatusWriter,
@@ -75,12 +76,14 @@ export interface Status extends AsyncDisposable {
 /**
  * Writes a status file, and says every 20 s that the agent is still there. The file is gone when the block
  * ends, and when the process does: by itself, by an error, or by a signal that nobody else listens to.
- * Rejects if the file cannot be written, or with `id_taken` if this process has one of that id.
+ * Rejects if the file cannot be written, with `unsafe_id` if the id cannot be its name, or with `id_taken` if
+ * this process has one of that id.
  */
 export async function openStatus(options: StatusOptions): Promise<Status> {
   const { name, id = newId(name), workspace, goal, a2a, xMeta } = options;
   const { TMUX, TMUX_PANE } = process.env;
   const directory = resolve(directoryOf(options));
+  requireSafeId(id);
   const path = statusPath(directory, id);
   if (taken.has(path)) throw new StatusError("id_taken", [`${id} is open in this process already`]);
   taken.add(path);

@@ -218,6 +218,7 @@ test("one process has one writer of an id, until that is closed", async () => {
   {
     await using first = await openStatus(options);
     await assert.rejects(openStatus(options), { code: "id_taken" });
+    await assert.rejects(openStatus({ ...options, id: "" }), { code: "unsafe_id" });
     await using other = await openStatus({ ...options, id: "b" });
     assert.equal(other.path, join(scratch.path, "b.json"));
     assert.equal(first.problem, undefined);

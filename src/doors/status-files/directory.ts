@@ -4,6 +4,8 @@
  */
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
+import { isSafeAgentId } from "../../wire/status-file/index.ts";
+import { StatusError } from "./errors.ts";
 import { limits } from "./limits.ts";
 
 export type Env = { readonly [name: string]: string | undefined };
@@ -32,6 +34,12 @@ export function statusDirectory({ flag, env, home }: DirectoryOptions): string {
 /** `<directory>/<agent id>.json`, without double slashes and `.` on the way. */
 export function statusPath(directory: string, agentId: string): string {
   return pathIn(tidyPath(directory), `${agentId}.json`);
+}
+
+/** For who writes: an id is looked at before it becomes part of a path. */
+export function requireSafeId(agentId: string): void {
+  if (isSafeAgentId(agentId)) return;
+  throw new StatusError("unsafe_id", ["agent_id must be non-empty and filename-safe"]);
 }
 
 /** The agent that a file is named after: `get` and `prune` go by this, whatever the record says. */

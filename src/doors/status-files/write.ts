@@ -17,13 +17,12 @@ import {
 import { dirname } from "node:path";
 import { promisify } from "node:util";
 import {
-  isSafeAgentId,
   printRecord,
   type StatusRecord,
   validate,
   limits as wireLimits,
 } from "../../wire/status-file/index.ts";
-import { pathIn, statusPath, tidyPath } from "./directory.ts";
+import { pathIn, requireSafeId, statusPath, tidyPath } from "./directory.ts";
 import { StatusError } from "./errors.ts";
 import { limits } from "./limits.ts";
 import { codeOf } from "./read.ts";
@@ -105,9 +104,7 @@ type Temporary = {
 function bytesOf(record: StatusRecord): Uint8Array {
   const errors = validate(record);
   if (errors.length > 0) throw new StatusError("invalid_status", errors);
-  if (!isSafeAgentId(record.agent_id)) {
-    throw new StatusError("unsafe_id", ["agent_id must be non-empty and filename-safe"]);
-  }
+  requireSafeId(record.agent_id);
   const bytes = Buffer.from(printRecord(record));
   if (bytes.length > wireLimits.fileBytesMax) {
     throw new StatusError("too_large", [

@@ -1,5 +1,13 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ManualClock } from "../../testing/manual-clock.ts";
@@ -335,4 +343,22 @@ test("a writer that cannot begin says so, and leaves nothing", async () => {
   writeFileSync(file, "");
   await assert.rejects(Scene.open(file), { code: "ENOTDIR" });
   assert.deepEqual(readdirSync(scratch.path), ["file"]);
+});
+
+test("an id that is no name of a file is refused before it is part of a path", async () => {
+  await using scratch = await temporaryDirectory();
+  const directory = join(scratch.path, "status");
+  mkdirSync(directory);
+  const control = join(scratch.path, "control.json");
+  const outside = join(scratch.path, "outside.json");
+  for (const path of [control, outside]) {
+    writeFileSync(path, "{}");
+    utimesSync(path, 1, 2);
+  }
+  await assert.rejects(Scene.open(directory, { id: "../outside" }), { code: "unsafe_id" });
+  await assert.rejects(Scene.open(directory, { id: "" }), { code: "unsafe_id" });
+  const readAtMs = (path: string): number => statSync(path).atimeMs;
+  readFileSync(control);
+  // Where the file system notes who reads, it would have noted us.
+  if (readAtMs(control) !== 1_000) assert.equal(readAtMs(outside), 1_000, "it was read");
 });

@@ -21,7 +21,7 @@ import {
   limits as wireLimits,
 } from "../../wire/status-file/index.ts";
 import type { Clock } from "./clock.ts";
-import { statusPath } from "./directory.ts";
+import { requireSafeId, statusPath } from "./directory.ts";
 import { StatusError } from "./errors.ts";
 import { limits } from "./limits.ts";
 import { readStatusFile } from "./read.ts";
@@ -96,6 +96,7 @@ export class StatusWriter implements AsyncDisposable {
 
   /** Resolves when the file is there. Rejects, and leaves nothing, if it cannot be written. */
   static async open(options: WriterOptions): Promise<StatusWriter> {
+    requireSafeId(options.id);
     const writer = new StatusWriter(options);
     await writer.flush();
     if (!writer.#written) throw writer.#problem;

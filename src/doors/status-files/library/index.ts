@@ -4,7 +4,7 @@
  */
 export { type AgentStatus, agentOf } from "../agent.ts";
 export { idleClock } from "../clock.ts";
-export { statusDirectory, statusPath } from "../directory.ts";
+export { requireSafeId, statusDirectory, statusPath } from "../directory.ts";
 export { StatusError, type StatusErrorCode } from "../errors.ts";
 export { readDirectoryInTurns, type Warning } from "../read.ts";
 export { type Change, watchDirectory } from "../watch.ts";
