@@ -1,17 +1,15 @@
 import assert from "node:assert/strict";
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { agentId, type Observed } from "../../core/index.ts";
-import { deregister, heartbeat, register } from "../../testing/commands.ts";
+import { register } from "../../testing/commands.ts";
 import { temporaryDirectory } from "../../testing/temporary.ts";
 import { test as me, openPlane, type TestPlane } from "../../testing/test-plane.ts";
 import { printTimestamp, type StatusRecord, schemaVersion } from "../../wire/status-file/index.ts";
 import { openStatusDoor } from "./door.ts";
-import { openMirror } from "./mirror.ts";
-import { readDirectory } from "./read.ts";
 import { removeStatusFile, writeStatusFile } from "./write.ts";
 
 const warn = (message: string): never => assert.fail(message);
@@ -93,59 +91,6 @@ test("of an agent that is registered the registry tells", async () => {
   assert.equal(door.files.length, 1, "but its file is there for who looks around");
 });
 
-test("registered agents are mirrored, marked as ours, and never read back", async () => {
-  await using place = await temporaryDirectory();
-  await using opened = await openPlane();
-  const { plane } = opened;
-  await plane.submit(register("ada"), me, () => ({}));
-  writeStatusFile(place.path, mirrored("left-behind"));
-  {
-    await using _mirror = await openMirror(plane, { directory: place.path, warn });
-    await using door = await open(opened, place.path);
-    assert.deepEqual(readdirSync(place.path), ["ada.json"], "an earlier daemon's are swept");
-    assert.deepEqual(door.files, []);
-    await plane.submit(heartbeat("ada", "waiting may I?"), me, () => ({}));
-    await eventually(() => {
-      const [file] = readDirectory(place.path).files;
-      assert.equal(file?.record.task?.state, "input-required");
-      assert.equal(file?.record.task?.summary, "may I?");
-      assert.equal(file?.record.agent_name, "ada");
-    });
-    assert.deepEqual(await observed(opened), []);
-    await plane.submit(register("bob"), me, () => ({}));
-    await eventually(() => assert.equal(readdirSync(place.path).length, 2));
-    await plane.submit(deregister("ada"), me, () => ({}));
-    await eventually(() => assert.deepEqual(readdirSync(place.path), ["bob.json"]));
-  }
-  assert.deepEqual(readdirSync(place.path), [], "nothing is left behind");
-});
-
-test("a record that calls itself mirrored removes nothing but itself, and only where it is named so", async () => {
-  await using place = await temporaryDirectory();
-  await using opened = await openPlane();
-  const directory = join(place.path, "status");
-  writeStatusFile(directory, record("victim", { state: "input-required" }));
-  writeFileSync(join(place.path, "outside.json"), "mine");
-  const forged = ["../outside", "victim", "x\u0000y", "n".repeat(400)];
-  for (const [index, id] of forged.entries()) {
-    const path = join(directory, `forged-${index}.json`);
-    writeFileSync(path, JSON.stringify({ ...mirrored("m"), agent_id: id }));
-  }
-  const living = {
-    ...mirrored("living"),
-    x_meta: { tipstaff: { mirror: true, daemon: process.ppid } },
-  };
-  writeStatusFile(directory, living);
-  writeStatusFile(directory, mirrored("left-behind"));
-  await using _mirror = await openMirror(opened.plane, { directory, warn });
-  assert.deepEqual(readdirSync(directory).sort(), [
-    ...forged.map((_, index) => `forged-${index}.json`),
-    "living.json",
-    "victim.json",
-  ]);
-  assert.deepEqual(readdirSync(place.path).sort(), ["outside.json", "status"]);
-});
-
 function open({ plane }: TestPlane, directory: string): ReturnType<typeof openStatusDoor> {
   return openStatusDoor(plane, { directory, hostName: hostname(), warn });
 }
@@ -155,10 +100,6 @@ function record(id: string, task: StatusRecord["task"]): StatusRecord {
   const runtime = { lifecycle: "running", updated_at: printTimestamp(Date.now()) } as const;
   const about = { schema_version: schemaVersion, agent_id: id, agent_name: name, runtime } as const;
   return task ? { ...about, task } : about;
-}
-
-function mirrored(id: string): StatusRecord {
-  return { ...record(id, undefined), x_meta: { tipstaff: { source: "registry", mirror: true } } };
 }
 
 function observed({ plane }: TestPlane): Promise<readonly Observed[]> {
