@@ -8,10 +8,13 @@ import { deregister, heartbeat, register } from "../../testing/commands.ts";
 import { temporaryDirectory } from "../../testing/temporary.ts";
 import { test as me, openPlane } from "../../testing/test-plane.ts";
 import { printTimestamp, type StatusRecord, schemaVersion } from "../../wire/status-file/index.ts";
+import { idleClock } from "./clock.ts";
+import { statusPath } from "./directory.ts";
 import { openStatusDoor } from "./door.ts";
-import { openMirror } from "./mirror.ts";
-import { readDirectory } from "./read.ts";
+import { isMirrored, openMirror } from "./mirror.ts";
+import { readDirectory, readStatusFile } from "./read.ts";
 import { writeStatusFile } from "./write.ts";
+import { StatusWriter } from "./writer.ts";
 
 const warn = (message: string): never => assert.fail(message);
 
@@ -70,6 +73,58 @@ test("a record that calls itself mirrored removes nothing but itself, and only w
     "victim.json",
   ]);
   assert.deepEqual(readdirSync(place.path).sort(), ["outside.json", "status"]);
+});
+
+test("a file that an agent writes itself is left to it, also when it was mirrored before", async () => {
+  await using place = await temporaryDirectory();
+  const directory = place.path;
+  await using opened = await openPlane();
+  const { plane } = opened;
+  await plane.submit(register("ada"), me, () => ({}));
+  await plane.submit(register("bob"), me, () => ({}));
+  const own = record("ada", { state: "input-required", summary: "may I?" });
+  writeStatusFile(directory, own);
+  const mirror = await openMirror(plane, { directory, warn });
+  assert.deepEqual(readStatusFile(statusPath(directory, "ada")).record, own);
+  // Bob comes to write his own where the mirror has written for him.
+  assert(isMirrored(readStatusFile(statusPath(directory, "bob")).record ?? own));
+  const about = { id: "bob", name: "bob", directory, pid: 42, clock: idleClock };
+  await using bob = await StatusWriter.open({ ...about, workspace: undefined, tmux: undefined });
+  bob.waiting("may I too?");
+  await bob.flush();
+  const { x_meta, ...told } = readStatusFile(bob.path).record ?? own;
+  assert.equal(x_meta, undefined, "the mark is not taken over");
+  await plane.submit(heartbeat("bob", "thinking of it"), me, () => ({}));
+  await plane.submit(heartbeat("ada", "thinking of it"), me, () => ({}));
+  await plane.submit(register("carol"), me, () => ({}));
+  await eventually(() => assert.equal(readdirSync(directory).length, 3));
+  await plane.submit(deregister("ada"), me, () => ({}));
+  await plane.submit(deregister("carol"), me, () => ({}));
+  await eventually(() => assert.deepEqual(readdirSync(directory), ["ada.json", "bob.json"]));
+  await mirror[Symbol.asyncDispose]();
+  assert.deepEqual(readdirSync(directory), ["ada.json", "bob.json"]);
+  assert.deepEqual(readStatusFile(statusPath(directory, "ada")).record, own);
+  assert.deepEqual(readStatusFile(bob.path).record, told);
+});
+
+test("a mark that the mirror left in an agent's own file is not kept up", async () => {
+  await using place = await temporaryDirectory();
+  const directory = place.path;
+  const about = { id: "ada", name: "ada", directory, pid: 42, clock: idleClock };
+  for (const xMeta of [undefined, { mine: 1 }]) {
+    await using ada = await StatusWriter.open({
+      ...about,
+      workspace: undefined,
+      tmux: undefined,
+      xMeta,
+    });
+    const { x_meta: mine, ...written } = readStatusFile(ada.path).record ?? record("ada");
+    const marked = { ...mine, theirs: 2, ...mirrored("ada").x_meta };
+    writeStatusFile(directory, { ...written, x_meta: marked });
+    ada.working();
+    await ada.flush();
+    assert.deepEqual(readStatusFile(ada.path).record?.x_meta, { ...mine, theirs: 2 });
+  }
 });
 
 function record(id: string, task?: StatusRecord["task"]): StatusRecord {

@@ -1,21 +1,23 @@
 /**
  * The opposite direction: registered agents as status files, for programs that read only those
  * (`--mirror-status`). Each is marked as ours, kept fresh while its agent is there, and removed with it; at
- * opening, those that an earlier daemon left are removed.
+ * opening, those that an earlier daemon left are removed. An agent that writes its own says more than we know:
+ * what is not marked as ours is neither replaced nor removed.
  */
 import type { Activity, Agent, AgentId, State } from "../../core/index.ts";
 import type { Plane } from "../../plane/index.ts";
 import {
   type JsonObject,
+  markKey,
   printTimestamp,
   type StatusRecord,
   schemaVersion,
   summarize,
   type TaskState,
 } from "../../wire/status-file/index.ts";
-import { agentIdOf } from "./directory.ts";
+import { agentIdOf, requireSafeId, statusPath } from "./directory.ts";
 import { limits } from "./limits.ts";
-import { codeOf, readDirectory } from "./read.ts";
+import { codeOf, readDirectory, readStatusFile } from "./read.ts";
 import { removeFile, removeStatusFile, writeStatusFileInBackground } from "./write.ts";
 
 export type MirrorOptions = {
@@ -31,7 +33,7 @@ export function isMirrored(record: StatusRecord): boolean {
 }
 
 function marksOf({ x_meta: meta }: StatusRecord): Readonly<Record<string, unknown>> {
-  const ours = meta?.["tipstaff"];
+  const ours = meta?.[markKey];
   return typeof ours === "object" && ours !== null ? { ...ours } : {};
 }
 
@@ -65,8 +67,8 @@ export async function openMirror(plane: Plane, options: MirrorOptions): Promise<
 class Mirror {
   readonly #plane: Plane;
   readonly #options: MirrorOptions;
-  /** What was last written of whom, but for its time. */
-  readonly #written = new Map<AgentId, { readonly text: string; readonly atMs: number }>();
+  /** What there was to write of whom when we last did, but for its time. */
+  readonly #seen = new Map<AgentId, { readonly text: string; readonly atMs: number }>();
   #last: Promise<void> = Promise.resolve();
   #isCrowded = false;
 
@@ -78,8 +80,7 @@ class Mirror {
   /** What a record says of itself names no file: it goes by the path it was read from. */
   sweep(): void {
     for (const { path, record } of readDirectory(this.#options.directory).files) {
-      const isNamesake = agentIdOf(path) === record.agent_id;
-      if (!isNamesake || !isMirrored(record) || isLivingDaemon(marksOf(record)["daemon"])) continue;
+      if (agentIdOf(path) !== record.agent_id || !isLeftToUs(record)) continue;
       try {
         removeFile(path);
       } catch (fault) {
@@ -100,7 +101,7 @@ class Mirror {
 
   async close(): Promise<void> {
     await this.#last;
-    for (const id of this.#written.keys()) removeStatusFile(this.#options.directory, id);
+    for (const id of this.#seen.keys()) this.#remove(id);
   }
 
   async #write(): Promise<void> {
@@ -111,20 +112,36 @@ class Mirror {
     }
     this.#isCrowded = total > records.length;
     const here = new Set(records.map(([id]) => id));
-    for (const id of this.#written.keys()) {
+    for (const id of this.#seen.keys()) {
       if (here.has(id)) continue;
-      removeStatusFile(directory, id);
-      this.#written.delete(id);
+      this.#remove(id);
+      this.#seen.delete(id);
     }
     const nowMs = Date.now();
     for (const [id, about] of records) {
       const text = JSON.stringify(about);
-      const last = this.#written.get(id);
+      const last = this.#seen.get(id);
       if (last?.text === text && nowMs - last.atMs < limits.mirrorBeatMs / 2) continue;
-      await writeStatusFileInBackground(directory, recordOf(about, nowMs));
-      this.#written.set(id, { text, atMs: nowMs });
+      if (this.#isFree(id)) await writeStatusFileInBackground(directory, recordOf(about, nowMs));
+      this.#seen.set(id, { text, atMs: nowMs });
     }
   }
+
+  #remove(id: AgentId): void {
+    if (this.#isFree(id)) removeStatusFile(this.#options.directory, id);
+  }
+
+  /** Whether there is no file of that name, or one of ours: no other is ours to touch. */
+  #isFree(id: AgentId): boolean {
+    requireSafeId(id);
+    const { record, problem } = readStatusFile(statusPath(this.#options.directory, id));
+    return record ? isLeftToUs(record) : problem.errors[0] === "ENOENT";
+  }
+}
+
+/** Mirrored by us, or by a daemon that is no more. */
+function isLeftToUs(record: StatusRecord): boolean {
+  return isMirrored(record) && !isLivingDaemon(marksOf(record)["daemon"]);
 }
 
 function isLivingDaemon(pid: unknown): boolean {
@@ -158,7 +175,7 @@ function recordsOf({ registry }: State): {
 }
 
 function recordOf({ agent, activity }: About, nowMs: number): StatusRecord {
-  const meta: JsonObject = { tipstaff: mark };
+  const meta: JsonObject = { [markKey]: mark };
   const state = activity && taskStateOf(activity);
   return {
     schema_version: schemaVersion,

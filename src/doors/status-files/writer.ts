@@ -9,6 +9,7 @@ import {
   type Goal,
   goalSource,
   type JsonObject,
+  markKey,
   printRecord,
   printTimestamp,
   readRecord,
@@ -165,8 +166,7 @@ export class StatusWriter implements AsyncDisposable {
 
   /** What others have added to an older record of this id, and what it was for, goes on. */
   #begin({ id, name, workspace, pid, goal, a2a, xMeta = {} }: WriterOptions): StatusRecord {
-    const found = readStatusFile(this.path).record;
-    const before = found?.agent_id === id ? found : undefined;
+    const before = this.#found();
     const { last_activity_at: _, ...runtime } = before?.runtime ?? {};
     const start: StatusRecord = {
       ...before,
@@ -251,11 +251,19 @@ export class StatusWriter implements AsyncDisposable {
     }
   }
 
+  /** What is under our name, but for what only its writer could say of it. */
+  #found(): StatusRecord | undefined {
+    const { record } = readStatusFile(this.path);
+    if (record?.agent_id !== this.id) return undefined;
+    const { x_meta: meta, ...rest } = record;
+    return meta ? { ...rest, x_meta: without(meta, [markKey]) } : rest;
+  }
+
   /** Other programs may add to a record what its agent does not know. */
   #adopt(): void {
-    const theirs = readStatusFile(this.path).record;
     const written = this.#written;
-    if (!written || theirs?.agent_id !== this.id) return;
+    const theirs = written && this.#found();
+    if (!theirs) return;
     const ours = this.#record;
     const { task: _, ...added } = additions(theirs, written);
     const addedMeta = without(theirs.x_meta ?? {}, Object.keys(written.x_meta ?? {}));

@@ -20,6 +20,7 @@ export {
   type JsonObject,
   type Lifecycle,
   lifecycles,
+  markKey,
   type Runtime,
   type StatusRecord,
   schemaVersion,

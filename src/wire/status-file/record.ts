@@ -30,6 +30,9 @@ export type DerivedState = TaskState | "idle" | "stale" | "missing" | "running" 
 
 export const goalSource = "initial-prompt";
 
+/** In `x_meta`: which of our programs wrote the file, and for whom. True of its writer, and of nobody after it. */
+export const markKey = "tipstaff";
+
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
 
