@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -125,6 +125,40 @@ test("a mark that the mirror left in an agent's own file is not kept up", async 
     await ada.flush();
     assert.deepEqual(readStatusFile(ada.path).record?.x_meta, { ...mine, theirs: 2 });
   }
+});
+
+test("a file that cannot be written is told of once, until it can be, and keeps no other from being written", async () => {
+  await using place = await temporaryDirectory();
+  const warnings: string[] = [];
+  await using opened = await openPlane();
+  const { plane } = opened;
+  // The first of them can never have a file.
+  for (const name of ["a/b", "ada"]) await plane.submit(register(name), me, () => ({}));
+  const directory = join(place.path, "status");
+  const options = { directory, warn: (message: string) => void warnings.push(message) };
+  const mirror = await openMirror(plane, options);
+  assert.deepEqual(readdirSync(directory), ["ada.json"]);
+  assert.deepEqual(warnings, ["the status file of a/b could not be kept"]);
+  await plane.submit(register("bob"), me, () => ({}));
+  await eventually(() => assert.deepEqual(readdirSync(directory), ["ada.json", "bob.json"]));
+  // From here on, none of them.
+  rmSync(directory, { recursive: true });
+  writeFileSync(directory, "in the way");
+  for (const note of ["one", "two"]) {
+    await plane.submit(heartbeat("ada", `thinking ${note}`), me, () => ({}));
+    await plane.submit(heartbeat("bob", `thinking ${note}`), me, () => ({}));
+    await eventually(() => assert(warnings.length > 1));
+  }
+  rmSync(directory);
+  await plane.submit(register("carol"), me, () => ({}));
+  await eventually(() => {
+    assert.deepEqual(readdirSync(directory), ["ada.json", "bob.json", "carol.json"]);
+  });
+  await plane.submit(deregister("a/b"), me, () => ({}));
+  await mirror[Symbol.asyncDispose]();
+  assert.deepEqual(readdirSync(directory), []);
+  assert.equal(warnings.length, new Set(warnings).size, warnings.join("; "));
+  assert(warnings.length <= 3, warnings.join("; "));
 });
 
 function record(id: string, task?: StatusRecord["task"]): StatusRecord {

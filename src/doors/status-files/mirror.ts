@@ -70,6 +70,7 @@ class Mirror {
   /** What there was to write of whom when we last did, but for its time. */
   readonly #seen = new Map<AgentId, { readonly text: string; readonly atMs: number }>();
   #last: Promise<void> = Promise.resolve();
+  #failing: ReadonlySet<AgentId> = new Set();
   #isCrowded = false;
 
   constructor(plane: Plane, options: MirrorOptions) {
@@ -94,14 +95,14 @@ class Mirror {
     this.#last = this.#last
       .then(() => this.#write())
       .catch((fault: unknown) => {
-        this.#options.warn("a status file could not be written", fault);
+        this.#options.warn("the registry could not be mirrored", fault);
       });
     return this.#last;
   }
 
   async close(): Promise<void> {
     await this.#last;
-    for (const id of this.#seen.keys()) this.#remove(id);
+    this.#tellOf(this.#removeAllBut(new Set()));
   }
 
   async #write(): Promise<void> {
@@ -111,31 +112,55 @@ class Mirror {
       warn(`only ${limits.mirroredMax} of ${total} agents have a status file`);
     }
     this.#isCrowded = total > records.length;
-    const here = new Set(records.map(([id]) => id));
-    for (const id of this.#seen.keys()) {
-      if (here.has(id)) continue;
-      this.#remove(id);
-      this.#seen.delete(id);
-    }
+    const faults = this.#removeAllBut(new Set(records.map(([id]) => id)));
     const nowMs = Date.now();
     for (const [id, about] of records) {
       const text = JSON.stringify(about);
       const last = this.#seen.get(id);
       if (last?.text === text && nowMs - last.atMs < limits.mirrorBeatMs / 2) continue;
-      if (this.#isFree(id)) await writeStatusFileInBackground(directory, recordOf(about, nowMs));
-      this.#seen.set(id, { text, atMs: nowMs });
+      try {
+        if (this.#isFree(id)) await writeStatusFileInBackground(directory, recordOf(about, nowMs));
+        this.#seen.set(id, { text, atMs: nowMs });
+      } catch (fault) {
+        faults.set(id, fault);
+      }
     }
+    this.#tellOf(faults);
   }
 
-  #remove(id: AgentId): void {
-    if (this.#isFree(id)) removeStatusFile(this.#options.directory, id);
+  /** Answers with whose file could not be removed: that is tried again. */
+  #removeAllBut(here: ReadonlySet<AgentId>): Map<AgentId, unknown> {
+    const faults = new Map<AgentId, unknown>();
+    for (const id of this.#seen.keys()) {
+      if (here.has(id)) continue;
+      try {
+        if (this.#isFree(id)) removeStatusFile(this.#options.directory, id);
+        this.#seen.delete(id);
+      } catch (fault) {
+        faults.set(id, fault);
+      }
+    }
+    return faults;
+  }
+
+  /** Once for all that came with this pass: a full disk would otherwise be a line for each agent and event. */
+  #tellOf(faults: ReadonlyMap<AgentId, unknown>): void {
+    const news = [...faults.keys()].filter((id) => !this.#failing.has(id));
+    this.#failing = new Set(faults.keys());
+    const [first] = news;
+    if (first === undefined) return;
+    const which =
+      news.length === 1
+        ? `the status file of ${first}`
+        : `${news.length} status files, one of them that of ${first},`;
+    this.#options.warn(`${which} could not be kept`, faults.get(first));
   }
 
   /** Whether there is no file of that name, or one of ours: no other is ours to touch. */
   #isFree(id: AgentId): boolean {
     requireSafeId(id);
     const { record, problem } = readStatusFile(statusPath(this.#options.directory, id));
-    return record ? isLeftToUs(record) : problem.errors[0] === "ENOENT";
+    return record ? isLeftToUs(record) : /^(?:ENOENT|ENOTDIR)$/.test(problem.errors[0] ?? "");
   }
 }
 
