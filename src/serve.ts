@@ -13,7 +13,12 @@ import {
   openHttpDoor,
   Timeline,
 } from "./doors/http/index.ts";
-import { openMirror, openStatusDoor, type StatusDoor } from "./doors/status-files/index.ts";
+import {
+  idleClock,
+  openMirror,
+  openStatusDoor,
+  type StatusDoor,
+} from "./doors/status-files/index.ts";
 import { openWriter } from "./emitters/index.ts";
 import { type Log, MemoryLog, SqliteLog } from "./log/index.ts";
 import { type Keep, keepTime, Plane, SteadyClock } from "./plane/index.ts";
@@ -143,7 +148,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
     status &&
     opened.use(await openStatusDoor(plane, { directory: status.directory, hostName, warn }));
   if (status?.isMirroring) {
-    opened.use(await openMirror(plane, { directory: status.directory, warn }));
+    opened.use(await openMirror(plane, { directory: status.directory, clock: idleClock, warn }));
   }
   const looks = makeLookAround({
     plane,

@@ -4,13 +4,16 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { limits as planeLimits } from "../../plane/index.ts";
 import { deregister, heartbeat, register } from "../../testing/commands.ts";
+import { ManualClock } from "../../testing/manual-clock.ts";
 import { temporaryDirectory } from "../../testing/temporary.ts";
 import { test as me, openPlane } from "../../testing/test-plane.ts";
 import { printTimestamp, type StatusRecord, schemaVersion } from "../../wire/status-file/index.ts";
 import { idleClock } from "./clock.ts";
 import { statusPath } from "./directory.ts";
 import { openStatusDoor } from "./door.ts";
+import { limits } from "./limits.ts";
 import { isMirrored, openMirror } from "./mirror.ts";
 import { readDirectory, readStatusFile } from "./read.ts";
 import { writeStatusFile } from "./write.ts";
@@ -25,7 +28,11 @@ test("registered agents are mirrored, marked as ours, and never read back", asyn
   await plane.submit(register("ada"), me, () => ({}));
   writeStatusFile(place.path, mirrored("left-behind"));
   {
-    await using _mirror = await openMirror(plane, { directory: place.path, warn });
+    await using _mirror = await openMirror(plane, {
+      directory: place.path,
+      warn,
+      clock: idleClock,
+    });
     await using door = await openStatusDoor(plane, {
       directory: place.path,
       hostName: hostname(),
@@ -66,7 +73,7 @@ test("a record that calls itself mirrored removes nothing but itself, and only w
   };
   writeStatusFile(directory, living);
   writeStatusFile(directory, mirrored("left-behind"));
-  await using _mirror = await openMirror(opened.plane, { directory, warn });
+  await using _mirror = await openMirror(opened.plane, { directory, warn, clock: idleClock });
   assert.deepEqual(readdirSync(directory).sort(), [
     ...forged.map((_, index) => `forged-${index}.json`),
     "living.json",
@@ -84,7 +91,7 @@ test("a file that an agent writes itself is left to it, also when it was mirrore
   await plane.submit(register("bob"), me, () => ({}));
   const own = record("ada", { state: "input-required", summary: "may I?" });
   writeStatusFile(directory, own);
-  const mirror = await openMirror(plane, { directory, warn });
+  const mirror = await openMirror(plane, { directory, warn, clock: idleClock });
   assert.deepEqual(readStatusFile(statusPath(directory, "ada")).record, own);
   // Bob comes to write his own where the mirror has written for him.
   assert(isMirrored(readStatusFile(statusPath(directory, "bob")).record ?? own));
@@ -135,7 +142,11 @@ test("a file that cannot be written is told of once, until it can be, and keeps 
   // The first of them can never have a file.
   for (const name of ["a/b", "ada"]) await plane.submit(register(name), me, () => ({}));
   const directory = join(place.path, "status");
-  const options = { directory, warn: (message: string) => void warnings.push(message) };
+  const options = {
+    directory,
+    warn: (message: string) => void warnings.push(message),
+    clock: idleClock,
+  };
   const mirror = await openMirror(plane, options);
   assert.deepEqual(readdirSync(directory), ["ada.json"]);
   assert.deepEqual(warnings, ["the status file of a/b could not be kept"]);
@@ -159,6 +170,93 @@ test("a file that cannot be written is told of once, until it can be, and keeps 
   assert.deepEqual(readdirSync(directory), []);
   assert.equal(warnings.length, new Set(warnings).size, warnings.join("; "));
   assert(warnings.length <= 3, warnings.join("; "));
+});
+
+test("a file says every 20 s that its agent is there, and nothing before that without need", async () => {
+  await using place = await temporaryDirectory();
+  const { path: directory } = place;
+  await using opened = await openPlane();
+  const { plane } = opened;
+  const clock = new ManualClock();
+  await plane.submit(register("ada"), me, () => ({}));
+  const mirror = await openMirror(plane, { directory, warn, clock });
+  const saidAt = (): string | undefined =>
+    readStatusFile(statusPath(directory, "ada")).record?.runtime.updated_at;
+  const first = saidAt();
+  assert.equal(first, printTimestamp(clock.nowMs()));
+  for (let beat = 1; beat <= 2; beat++) {
+    const before = saidAt();
+    await clock.pass(19_900);
+    assert.equal(saidAt(), before, "too early");
+    await clock.pass(100);
+    await eventually(() => assert.equal(saidAt(), printTimestamp(clock.nowMs())));
+  }
+  await mirror[Symbol.asyncDispose]();
+  assert.equal(clock.sleepers, 0);
+});
+
+test("where there was no room to watch, it is asked for again at the next beat", async () => {
+  await using place = await temporaryDirectory();
+  const { path: directory } = place;
+  await using opened = await openPlane();
+  const { plane } = opened;
+  const clock = new ManualClock();
+  const others = Array.from({ length: planeLimits.watchersMax }, () => plane.watch());
+  await using _mirror = await openMirror(plane, { directory, warn, clock });
+  for (const other of others) other.close();
+  await eventually(() => assert.equal(clock.sleepers, 2, "the beat, and who asks again"));
+  await clock.pass(20_000, 10_000);
+  await eventually(() => assert.equal(plane.watchers, 1));
+  await plane.submit(register("ada"), me, () => ({}));
+  await eventually(() => assert.deepEqual(readdirSync(directory), ["ada.json"]));
+});
+
+test("who fell behind while the disk was at work catches up, and goes on", async () => {
+  await using place = await temporaryDirectory();
+  const { path: directory } = place;
+  await using opened = await openPlane();
+  const { plane } = opened;
+  const clock = new ManualClock();
+  await using _mirror = await openMirror(plane, { directory, warn, clock });
+  // Each of these is a turn of the loop at least, before the mirror asks for news again.
+  const crowd = Array.from({ length: 100 }, (_, index) => `crowd-${index}`);
+  await Promise.all(crowd.map((name) => plane.submit(register(name), me, () => ({}))));
+  const half = planeLimits.watcherEntriesMax / 2 + 1;
+  for (let round = 0; round < 2; round++) {
+    const beats = Array.from({ length: half }, (_, index) =>
+      plane.submit(heartbeat("crowd-0", `thinking ${round} ${index}`), me, () => ({})),
+    );
+    await Promise.all(beats);
+  }
+  assert.equal(plane.watchers, 0, "it is too slow");
+  await eventually(() => assert.equal(readdirSync(directory).length, 100));
+  await eventually(() => assert.equal(plane.watchers, 1));
+  await plane.submit(register("late"), me, () => ({}));
+  await eventually(() => assert.equal(readdirSync(directory).length, 101));
+});
+
+test("of more agents than have a file, the others are told of once", async () => {
+  await using place = await temporaryDirectory();
+  // A thousand files take their time, and here it is enough to see that there would be as many.
+  const directory = join(place.path, "file");
+  writeFileSync(directory, "in the way");
+  await using opened = await openPlane();
+  const { plane } = opened;
+  const clock = new ManualClock();
+  const names = Array.from({ length: limits.mirroredMax + 1 }, (_, index) => `crowd-${index}`);
+  await Promise.all(names.map((name) => plane.submit(register(name), me, () => ({}))));
+  const warnings: string[] = [];
+  const options = { directory, warn: (message: string) => void warnings.push(message), clock };
+  await using _mirror = await openMirror(plane, options);
+  await clock.pass(20_000, 10_000);
+  await eventually(() => assert.equal(clock.sleepers, 1, "the beat is over"));
+  await plane.submit(deregister("crowd-0"), me, () => ({}));
+  await eventually(() => assert.equal(warnings.length, 3));
+  assert.deepEqual(warnings, [
+    "only 1000 of 1001 agents have a status file",
+    "1000 status files, one of them that of crowd-0, could not be kept",
+    "the status file of crowd-1000 could not be kept",
+  ]);
 });
 
 function record(id: string, task?: StatusRecord["task"]): StatusRecord {

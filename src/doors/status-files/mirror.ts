@@ -5,7 +5,7 @@
  * what is not marked as ours is neither replaced nor removed.
  */
 import type { Activity, Agent, AgentId, State } from "../../core/index.ts";
-import type { Plane } from "../../plane/index.ts";
+import type { Plane, WatchEnd } from "../../plane/index.ts";
 import {
   type JsonObject,
   markKey,
@@ -15,6 +15,7 @@ import {
   summarize,
   type TaskState,
 } from "../../wire/status-file/index.ts";
+import type { Clock } from "./clock.ts";
 import { agentIdOf, requireSafeId, statusPath } from "./directory.ts";
 import { limits } from "./limits.ts";
 import { codeOf, readDirectory, readStatusFile } from "./read.ts";
@@ -22,6 +23,8 @@ import { removeFile, removeStatusFile, writeStatusFileInBackground } from "./wri
 
 export type MirrorOptions = {
   readonly directory: string;
+  /** Waiting with it must not keep the program running. */
+  readonly clock: Clock;
   readonly warn: (message: string, cause?: unknown) => void;
 };
 
@@ -41,27 +44,65 @@ function marksOf({ x_meta: meta }: StatusRecord): Readonly<Record<string, unknow
 export async function openMirror(plane: Plane, options: MirrorOptions): Promise<AsyncDisposable> {
   const mirror = new Mirror(plane, options);
   mirror.sweep();
-  const watch = plane.watch({ wants: ({ event }) => event.type.startsWith("agent.") });
+  const { clock } = options;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const running = Promise.all([
+    follow(plane, mirror, { clock, signal }),
+    beat(mirror, { clock, signal }),
+  ]);
   await mirror.writeAll();
-  const beating = setInterval(() => void mirror.writeAll(), limits.mirrorBeatMs);
-  beating.unref();
-  const following = (async () => {
-    for (;;) {
-      const { end } = await watch.next();
-      // Whatever was missed is in the state.
-      if (end?.code === "closed" || end?.code === "unavailable") return;
-      await mirror.writeAll();
-      if (end) return;
-    }
-  })();
   return {
     [Symbol.asyncDispose]: async () => {
-      clearInterval(beating);
-      watch.close();
-      await following;
+      stopping.abort();
+      await running;
       await mirror.close();
     },
   };
+}
+
+type Running = { readonly clock: Clock; readonly signal: AbortSignal };
+
+/** Writes whenever something happens to an agent. Whatever was missed in between is in the state. */
+async function follow(plane: Plane, mirror: Mirror, { clock, signal }: Running): Promise<void> {
+  while (!signal.aborted) {
+    const code = await followOnce(plane, mirror, signal);
+    if (code === "closed" || code === "unavailable") return;
+    // Whoever fell behind has room. Where there is none, asking on and on would make none.
+    if (code !== "lagged") await pause(clock, signal);
+  }
+}
+
+async function followOnce(
+  plane: Plane,
+  mirror: Mirror,
+  signal: AbortSignal,
+): Promise<WatchEnd["code"]> {
+  using watch = plane.watch({ wants: ({ event }) => event.type.startsWith("agent.") });
+  const close = (): void => watch.close();
+  signal.addEventListener("abort", close);
+  try {
+    for (;;) {
+      await mirror.writeAll();
+      const { end } = await watch.next();
+      if (end) return end.code;
+    }
+  } finally {
+    signal.removeEventListener("abort", close);
+  }
+}
+
+/** As long as one is under way, none is added. */
+async function beat(mirror: Mirror, { clock, signal }: Running): Promise<void> {
+  for (;;) {
+    await pause(clock, signal);
+    if (signal.aborted) return;
+    await mirror.writeAll();
+  }
+}
+
+async function pause(clock: Clock, signal: AbortSignal): Promise<void> {
+  await clock.until(clock.nowMs() + limits.mirrorBeatMs, signal).catch(() => {});
 }
 
 class Mirror {
@@ -70,6 +111,7 @@ class Mirror {
   /** What there was to write of whom when we last did, but for its time. */
   readonly #seen = new Map<AgentId, { readonly text: string; readonly atMs: number }>();
   #last: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
   #failing: ReadonlySet<AgentId> = new Set();
   #isCrowded = false;
 
@@ -90,13 +132,17 @@ class Mirror {
     }
   }
 
-  /** One after the other: the last to ask sees what all before it saw. */
+  /** One after the other. Whoever asks before the next has begun shares it: it will see the same. */
   writeAll(): Promise<void> {
-    this.#last = this.#last
-      .then(() => this.#write())
+    this.#next ??= this.#last
+      .then(() => {
+        this.#next = undefined;
+        return this.#write();
+      })
       .catch((fault: unknown) => {
         this.#options.warn("the registry could not be mirrored", fault);
       });
+    this.#last = this.#next;
     return this.#last;
   }
 
@@ -106,14 +152,14 @@ class Mirror {
   }
 
   async #write(): Promise<void> {
-    const { directory, warn } = this.#options;
+    const { directory, clock, warn } = this.#options;
     const { records, total } = await this.#plane.read((state) => recordsOf(state));
     if (total > records.length && !this.#isCrowded) {
       warn(`only ${limits.mirroredMax} of ${total} agents have a status file`);
     }
     this.#isCrowded = total > records.length;
     const faults = this.#removeAllBut(new Set(records.map(([id]) => id)));
-    const nowMs = Date.now();
+    const nowMs = clock.nowMs();
     for (const [id, about] of records) {
       const text = JSON.stringify(about);
       const last = this.#seen.get(id);
