@@ -10,6 +10,7 @@ import { temporaryDirectory } from "../../testing/temporary.ts";
 import { test as me, openPlane, type TestPlane } from "../../testing/test-plane.ts";
 import { printTimestamp, type StatusRecord, schemaVersion } from "../../wire/status-file/index.ts";
 import { openStatusDoor } from "./door.ts";
+import { limits } from "./limits.ts";
 import { removeStatusFile, writeStatusFile } from "./write.ts";
 
 const warn = (message: string): never => assert.fail(message);
@@ -76,8 +77,60 @@ test("two files may tell of one agent: it is there until both are gone", async (
   writeFileSync(join(place.path, "other.json"), JSON.stringify(one));
   await until(opened, (all) => all.length === 1);
   rmSync(join(place.path, "same.json"));
+  await seeAll(opened, place.path);
+  assert((await observed(opened)).some(({ id }) => id === "same"));
   rmSync(join(place.path, "other.json"));
-  await until(opened, (all) => all.length === 0);
+  await until(opened, (all) => all.every(({ id }) => id !== "same"));
+});
+
+test("of two files about one agent the one that was written last counts, whichever was seen last", async () => {
+  await using place = await temporaryDirectory();
+  await using opened = await openPlane();
+  const old = printTimestamp(Date.now() - 300_000);
+  const copy = (id: string): void => {
+    const { runtime, ...rest } = record(id, { state: "failed" });
+    const stale = { ...rest, runtime: { ...runtime, updated_at: old } };
+    writeFileSync(join(place.path, `copy-of-${id}.json`), JSON.stringify(stale));
+  };
+  copy("before");
+  writeStatusFile(place.path, record("before", { state: "working" }));
+  await using _door = await open(opened, place.path);
+  const states = async (): Promise<readonly string[]> =>
+    (await observed(opened)).map(({ id, state }) => `${id} ${state}`).sort();
+  assert.deepEqual(await states(), ["before working"]);
+  writeStatusFile(place.path, record("live", { state: "working" }));
+  await until(opened, (all) => all.length === 2);
+  copy("live");
+  await seeAll(opened, place.path);
+  assert.deepEqual(await states(), ["before working", "live working", "marker idle"]);
+  removeStatusFile(place.path, "live");
+  await until(opened, (all) => all.some(({ id, state }) => id === "live" && state === "lost"));
+});
+
+test("a directory with more files than are watched is told of once, and stops nobody while it is read", async () => {
+  await using place = await temporaryDirectory();
+  await using opened = await openPlane();
+  const { plane } = opened;
+  const printed = JSON.stringify(record("crowd", undefined));
+  for (let count = 0; count <= limits.watchedFilesMax; count++) {
+    const id = `crowd-${count}`;
+    writeFileSync(join(place.path, `${id}.json`), printed.replace('"crowd"', `"${id}"`));
+  }
+  for (let round = 0; round < 2; round++) {
+    const warnings: string[] = [];
+    const longest = new LongestTurn();
+    await using door = await openStatusDoor(plane, {
+      directory: place.path,
+      hostName: hostname(),
+      warn: (message) => void warnings.push(message),
+    });
+    // Looking through all files for each of them took more than a second.
+    const longestMs = longest.end();
+    assert(longestMs < 600, `${longestMs} ms at once`);
+    assert.equal(door.files.length, limits.watchedFilesMax);
+    assert.equal((await observed(opened)).length, limits.watchedFilesMax);
+    assert.match(warnings.join(), /^\S+ has more than 10000 files; the others are not watched$/);
+  }
 });
 
 test("of an agent that is registered the registry tells", async () => {
@@ -90,6 +143,30 @@ test("of an agent that is registered the registry tells", async () => {
   assert.deepEqual(await observed(opened), []);
   assert.equal(door.files.length, 1, "but its file is there for who looks around");
 });
+
+/** How long the loop was at one thing, in the processor's time: what others do here does not count. */
+class LongestTurn {
+  #longestMs = 0;
+  #last = process.cpuUsage();
+  #next = setImmediate(() => this.#take());
+
+  end(): number {
+    clearImmediate(this.#next);
+    this.#look();
+    return this.#longestMs;
+  }
+
+  #take(): void {
+    this.#look();
+    this.#next = setImmediate(() => this.#take());
+  }
+
+  #look(): void {
+    const { user, system } = process.cpuUsage(this.#last);
+    this.#last = process.cpuUsage();
+    this.#longestMs = Math.max(this.#longestMs, (user + system) / 1_000);
+  }
+}
 
 function open({ plane }: TestPlane, directory: string): ReturnType<typeof openStatusDoor> {
   return openStatusDoor(plane, { directory, hostName: hostname(), warn });
@@ -104,6 +181,12 @@ function record(id: string, task: StatusRecord["task"]): StatusRecord {
 
 function observed({ plane }: TestPlane): Promise<readonly Observed[]> {
   return plane.read((state) => [...state.observed.byId.values()]);
+}
+
+/** Whatever happened to the files before is seen when a later one is. */
+async function seeAll(opened: TestPlane, directory: string): Promise<void> {
+  writeStatusFile(directory, record("marker", undefined));
+  await until(opened, (all) => all.some(({ id }) => id === "marker"));
 }
 
 async function until(

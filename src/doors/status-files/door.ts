@@ -6,7 +6,7 @@
 import { agentId, observedId } from "../../core/index.ts";
 import type { Plane } from "../../plane/index.ts";
 import { claimOfFile } from "../../sightings/index.ts";
-import { limits as wireLimits } from "../../wire/status-file/index.ts";
+import { sortForLoad, limits as wireLimits } from "../../wire/status-file/index.ts";
 import { limits } from "./limits.ts";
 import { isMirrored } from "./mirror.ts";
 import type { StatusFile } from "./read.ts";
@@ -62,6 +62,8 @@ class Seen {
   readonly #plane: Plane;
   readonly #options: StatusDoorOptions;
   readonly #byPath = new Map<string, StatusFile>();
+  /** By id and path: two files may tell of one agent. */
+  readonly #byAgent = new Map<string, Map<string, StatusFile>>();
   #isCrowded = false;
 
   constructor(plane: Plane, options: StatusDoorOptions) {
@@ -76,33 +78,45 @@ class Seen {
   async take(change: Change): Promise<void> {
     switch (change.type) {
       case "snapshot": {
-        // Together, so that they share commits.
-        for (let from = 0; from < change.files.length; from += limits.filesPerTurn) {
-          const some = change.files.slice(from, from + limits.filesPerTurn);
-          await Promise.all(some.map(({ path, record }) => this.#put({ path, record })));
-        }
+        for (const { path, record } of change.files) this.#put({ path, record });
         const known = await this.#plane.read(({ observed }) => [...observed.byId.keys()]);
-        for (const id of known) if (!this.#fileOf(id)) await this.#leave(id);
-        return;
+        return await this.#updateAll(new Set([...known, ...this.#byAgent.keys()]));
       }
       case "upsert":
       case "state":
-        return await this.#put(change.file);
+        return await this.#updateAll(this.#put(change.file));
       case "remove":
-        return await this.#remove(change.path);
+        return await this.#updateAll(this.#remove(change.path));
       case "warnings":
         return;
     }
   }
 
-  async #put(file: StatusFile): Promise<void> {
-    const before = this.#byPath.get(file.path);
-    if (isMirrored(file.record)) return await this.#remove(file.path);
-    if (!before && this.#byPath.size >= limits.watchedFilesMax) return this.#tellOfCrowd();
-    this.#byPath.set(file.path, file);
+  /** Answers with whom that may be news of. */
+  #put(file: StatusFile): ReadonlySet<string> {
+    const { path, record } = file;
+    if (isMirrored(record)) return this.#remove(path);
+    const isNew = !this.#byPath.has(path);
+    if (isNew && this.#byPath.size >= limits.watchedFilesMax) {
+      this.#tellOfCrowd();
+      return new Set();
+    }
+    const before = this.#remove(path);
+    this.#byPath.set(path, file);
+    const id = record.agent_id;
+    this.#byAgent.set(id, (this.#byAgent.get(id) ?? new Map()).set(path, file));
+    return new Set([...before, id]);
+  }
+
+  #remove(path: string): ReadonlySet<string> {
+    const file = this.#byPath.get(path);
+    if (!file) return new Set();
     const id = file.record.agent_id;
-    if (before && before.record.agent_id !== id) await this.#update(before.record.agent_id);
-    await this.#report(file);
+    this.#byPath.delete(path);
+    const others = this.#byAgent.get(id);
+    others?.delete(path);
+    if (others?.size === 0) this.#byAgent.delete(id);
+    return new Set([id]);
   }
 
   /** Once: with so many files there would be as many lines. */
@@ -113,17 +127,20 @@ class Seen {
     warn(`${directory} has more than ${limits.watchedFilesMax} files; the others are not watched`);
   }
 
-  async #remove(path: string): Promise<void> {
-    const file = this.#byPath.get(path);
-    if (!file) return;
-    this.#byPath.delete(path);
-    await this.#update(file.record.agent_id);
+  /** Some together, so that they share commits. What changes nothing waits for none: others get a turn. */
+  async #updateAll(ids: ReadonlySet<string>): Promise<void> {
+    const all = [...ids];
+    for (let from = 0; from < all.length; from += limits.filesPerTurn) {
+      const some = all.slice(from, from + limits.filesPerTurn);
+      await Promise.all(some.map((id) => this.#update(id)));
+      if (from + some.length < all.length) await new Promise(setImmediate);
+    }
   }
 
-  /** Two files may tell of one agent: as long as one does, it is there. */
+  /** As long as one file tells of an agent, it is there; the one that was written last counts. */
   async #update(id: string): Promise<void> {
-    const other = this.#fileOf(id);
-    if (other) await this.#report(other);
+    const [newest] = sortForLoad([...(this.#byAgent.get(id)?.values() ?? [])]);
+    if (newest) await this.#report(newest);
     else await this.#leave(id);
   }
 
@@ -168,10 +185,6 @@ class Seen {
       caller,
       () => ({}),
     );
-  }
-
-  #fileOf(id: string): StatusFile | undefined {
-    return this.#byPath.values().find(({ record }) => record.agent_id === id);
   }
 }
 
