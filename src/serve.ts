@@ -146,7 +146,14 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
   }
   const statusDoor =
     status &&
-    opened.use(await openStatusDoor(plane, { directory: status.directory, hostName, warn }));
+    opened.use(
+      await openStatusDoor(plane, {
+        directory: status.directory,
+        clock: idleClock,
+        hostName,
+        warn,
+      }),
+    );
   if (status?.isMirroring) {
     opened.use(await openMirror(plane, { directory: status.directory, clock: idleClock, warn }));
   }

@@ -6,9 +6,11 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { agentId, type Observed } from "../../core/index.ts";
 import { register } from "../../testing/commands.ts";
+import { ManualClock } from "../../testing/manual-clock.ts";
 import { temporaryDirectory } from "../../testing/temporary.ts";
-import { test as me, openPlane, type TestPlane } from "../../testing/test-plane.ts";
+import { test as me, openPlane, type TestPlane, turns } from "../../testing/test-plane.ts";
 import { printTimestamp, type StatusRecord, schemaVersion } from "../../wire/status-file/index.ts";
+import { type Clock, wallClock } from "./clock.ts";
 import { openStatusDoor } from "./door.ts";
 import { limits } from "./limits.ts";
 import { removeStatusFile, writeStatusFile } from "./write.ts";
@@ -42,9 +44,12 @@ test("what files tell of is observed, each change is in the log, and who leaves 
   await until(opened, ([one]) => one?.state === "waiting" && one.note === "delete?");
   const { plane } = opened;
   const sequence = plane.lastSequence;
-  writeStatusFile(place.path, record("codex-1", { state: "input-required", summary: "delete?" }));
-  writeStatusFile(place.path, record("pi-1", undefined));
-  await until(opened, (all) => all.length === 2);
+  const beat = record("codex-1", { state: "input-required", summary: "delete?" });
+  const later = { ...beat.runtime, updated_at: printTimestamp(Date.now() + 1_000) };
+  writeStatusFile(place.path, { ...beat, runtime: later });
+  await seeAll(opened, place.path);
+  const heard = door.files.find(({ record: { agent_id } }) => agent_id === "codex-1");
+  assert.deepEqual(heard?.record.runtime, later);
   assert.equal(plane.lastSequence, sequence + 1, "a heartbeat of a file is no fact");
   removeStatusFile(place.path, "codex-1");
   await until(opened, (all) => all.length === 1);
@@ -107,6 +112,33 @@ test("of two files about one agent the one that was written last counts, whichev
   await until(opened, (all) => all.some(({ id, state }) => id === "live" && state === "lost"));
 });
 
+test("who is not heard of for a minute is lost, and the log says so", async () => {
+  await using place = await temporaryDirectory();
+  await using opened = await openPlane();
+  const { plane } = opened;
+  const clock = new ManualClock();
+  using watch = plane.watch();
+  const { runtime, ...rest } = record("codex-1", { state: "working", summary: "npm test" });
+  const updated_at = printTimestamp(clock.nowMs());
+  writeStatusFile(place.path, { ...rest, runtime: { ...runtime, updated_at } });
+  await using _door = await open(opened, place.path, clock);
+  await eventually(() => assert.equal(clock.sleepers, 1));
+  clock.leap(60_000);
+  await turns();
+  await eventually(() => assert.equal(clock.sleepers, 1));
+  assert.deepEqual(
+    (await observed(opened)).map(({ state }) => state),
+    ["working"],
+  );
+  clock.leap(1);
+  await until(opened, ([one]) => one?.state === "lost");
+  const { entries = [] } = await watch.next();
+  assert.deepEqual(
+    entries.map(({ event }) => event.type === "observed.changed" && event.observed.state),
+    ["working", "lost"],
+  );
+});
+
 test("a directory with more files than are watched is told of once, and stops nobody while it is read", async () => {
   await using place = await temporaryDirectory();
   await using opened = await openPlane();
@@ -121,6 +153,7 @@ test("a directory with more files than are watched is told of once, and stops no
     const longest = new LongestTurn();
     await using door = await openStatusDoor(plane, {
       directory: place.path,
+      clock: wallClock,
       hostName: hostname(),
       warn: (message) => void warnings.push(message),
     });
@@ -168,8 +201,12 @@ class LongestTurn {
   }
 }
 
-function open({ plane }: TestPlane, directory: string): ReturnType<typeof openStatusDoor> {
-  return openStatusDoor(plane, { directory, hostName: hostname(), warn });
+function open(
+  { plane }: TestPlane,
+  directory: string,
+  clock: Clock = wallClock,
+): ReturnType<typeof openStatusDoor> {
+  return openStatusDoor(plane, { directory, clock, hostName: hostname(), warn });
 }
 
 function record(id: string, task: StatusRecord["task"]): StatusRecord {

@@ -7,6 +7,7 @@ import { agentId, observedId } from "../../core/index.ts";
 import type { Plane } from "../../plane/index.ts";
 import { claimOfFile } from "../../sightings/index.ts";
 import { sortForLoad, limits as wireLimits } from "../../wire/status-file/index.ts";
+import type { Clock } from "./clock.ts";
 import { limits } from "./limits.ts";
 import { isMirrored } from "./mirror.ts";
 import type { StatusFile } from "./read.ts";
@@ -14,6 +15,7 @@ import { type Change, watchDirectory } from "./watch.ts";
 
 export type StatusDoorOptions = {
   readonly directory: string;
+  readonly clock: Clock;
   /** Of this machine: files are about what runs on it. */
   readonly hostName: string;
   readonly warn: (message: string, cause?: unknown) => void;
@@ -32,12 +34,12 @@ export async function openStatusDoor(
   plane: Plane,
   options: StatusDoorOptions,
 ): Promise<StatusDoor> {
-  const { directory, warn } = options;
+  const { directory, clock, warn } = options;
   const stopping = new AbortController();
   const seen = new Seen(plane, options);
   const first = Promise.withResolvers<void>();
   const following = (async () => {
-    for await (const change of watchDirectory(directory, { signal: stopping.signal })) {
+    for await (const change of watchDirectory(directory, { clock, signal: stopping.signal })) {
       await seen.take(change);
       first.resolve();
     }
@@ -150,8 +152,8 @@ class Seen {
       ({ registry }) => registry.agents.get(agentId(id))?.liveness,
     );
     if (liveness === "alive" || liveness === "unreachable") return await this.#leave(id);
-    const { hostName } = this.#options;
-    const nowMs = Date.now();
+    const { clock, hostName } = this.#options;
+    const nowMs = clock.nowMs();
     const { staleAfterMs } = wireLimits;
     const { name, known, goal, workspace, doing } = claimOfFile(
       { path, record },

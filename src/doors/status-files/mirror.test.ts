@@ -35,6 +35,7 @@ test("registered agents are mirrored, marked as ours, and never read back", asyn
     });
     await using door = await openStatusDoor(plane, {
       directory: place.path,
+      clock: idleClock,
       hostName: hostname(),
       warn,
     });
