@@ -172,7 +172,7 @@ function translate(change: Change, moment: Moment): StatusChange {
     case "upsert":
     case "state": {
       // As it was judged, and not a moment later.
-      const agent = { ...agentOf(change.file, moment), state: change.state };
+      const agent = { ...agentOf(change.file, moment), state: change.file.state };
       return { type: change.type, agent };
     }
     case "remove":

@@ -87,7 +87,7 @@ class Lines implements View {
         return listingOf(listFiles({ ...change, directory }, moment, this.#given));
       case "upsert":
       case "state": {
-        const entry = { ...entryOf(change.file, moment), state: change.state };
+        const entry = { ...entryOf(change.file, moment), state: change.file.state };
         return agentOf(entry, moment.nowMs, this.#lookAtProcesses());
       }
       case "remove":

@@ -80,7 +80,7 @@ class Seen {
   async take(change: Change): Promise<void> {
     switch (change.type) {
       case "snapshot": {
-        for (const { path, record } of change.files) this.#put({ path, record });
+        for (const file of change.files) this.#put(file);
         const known = await this.#plane.read(({ observed }) => [...observed.byId.keys()]);
         return await this.#updateAll(new Set([...known, ...this.#byAgent.keys()]));
       }
@@ -95,8 +95,7 @@ class Seen {
   }
 
   /** Answers with whom that may be news of. */
-  #put(file: StatusFile): ReadonlySet<string> {
-    const { path, record } = file;
+  #put({ path, record }: StatusFile): ReadonlySet<string> {
     if (isMirrored(record)) return this.#remove(path);
     const isNew = !this.#byPath.has(path);
     if (isNew && this.#byPath.size >= limits.watchedFilesMax) {
@@ -104,6 +103,7 @@ class Seen {
       return new Set();
     }
     const before = this.#remove(path);
+    const file = { path, record };
     this.#byPath.set(path, file);
     const id = record.agent_id;
     this.#byAgent.set(id, (this.#byAgent.get(id) ?? new Map()).set(path, file));

@@ -41,9 +41,9 @@ function say(change: Change): string {
       return ["snapshot", ...files, ...change.warnings.map(({ kind }) => kind)].join(", ");
     }
     case "upsert":
-      return `upsert ${change.file.record.agent_id} ${change.file.record.agent_name} ${change.state}`;
+      return `upsert ${change.file.record.agent_id} ${change.file.record.agent_name} ${change.file.state}`;
     case "state":
-      return `state ${change.file.record.agent_id} ${change.state}`;
+      return `state ${change.file.record.agent_id} ${change.file.state}`;
     case "remove":
       return `remove ${change.agentId}`;
     case "warnings":

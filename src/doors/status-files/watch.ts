@@ -30,6 +30,7 @@ import {
   type Warning,
 } from "./read.ts";
 
+/** A file with what its record meant when it was looked at. */
 export type WatchedFile = StatusFile & { readonly state: DerivedState };
 
 export type Change =
@@ -40,11 +41,11 @@ export type Change =
       readonly warnings: readonly Warning[];
     }
   /** A record is new, or another than before. */
-  | { readonly type: "upsert"; readonly file: StatusFile; readonly state: DerivedState }
+  | { readonly type: "upsert"; readonly file: WatchedFile }
   /** Its file is gone, or is no valid record any more. */
   | { readonly type: "remove"; readonly path: string; readonly agentId: string }
   /** Time alone changed what the record means: it became stale. */
-  | { readonly type: "state"; readonly file: StatusFile; readonly state: DerivedState }
+  | { readonly type: "state"; readonly file: WatchedFile }
   /** All that is wrong now, whenever that is something else than before. */
   | { readonly type: "warnings"; readonly warnings: readonly Warning[] };
 
@@ -174,7 +175,7 @@ class Shelf {
       const { file, lastFreshMs } = known;
       if (!file || nowMs > lastFreshMs === (known.state === "stale")) continue;
       known.state = deriveState(file.record, { nowMs, staleAfterMs: this.#staleAfterMs });
-      changes.push({ type: "state", file, state: known.state });
+      changes.push({ type: "state", file: { ...file, state: known.state } });
     }
     return changes;
   }
@@ -204,7 +205,7 @@ class Shelf {
     const state = deriveState(file.record, moment);
     const lastFreshMs = updatedAtMs(file.record) + this.#staleAfterMs;
     this.#known.set(name, { stamp, readAtMs, warnings, file, lastFreshMs, state });
-    return [{ type: "upsert", file, state }];
+    return [{ type: "upsert", file: { ...file, state } }];
   }
 
   #isUnchanged(name: string): boolean {
