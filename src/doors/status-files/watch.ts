@@ -67,14 +67,14 @@ export async function* watchDirectory(
   const wake = (): void => events.wake();
   signal?.addEventListener("abort", wake);
   try {
-    const shelf = new Shelf({ directory, staleAfterMs, clock });
+    const contents = new Directory({ directory, staleAfterMs, clock });
     events.take();
-    await shelf.lookAtAll();
-    yield shelf.snapshot();
+    await contents.lookAtAll();
+    yield contents.snapshot();
     let lookedAtMs = clock.nowMs();
     while (!signal?.aborted) {
       const pauseMs = events.isReliable ? limits.pollMs : limits.pollWithoutEventsMs;
-      await events.untilNews(clock, Math.min(lookedAtMs + pauseMs, shelf.nextStaleMs));
+      await events.untilNews(clock, Math.min(lookedAtMs + pauseMs, contents.nextStaleMs));
       if (events.hasNews) await sleep(limits.debounceMs, undefined, ending(signal)).catch(() => {});
       if (signal?.aborted) return;
       const nowMs = clock.nowMs();
@@ -83,8 +83,8 @@ export async function* watchDirectory(
       const { names, isAnything } = events.take();
       const isWhole = isDue || isAnything || nowMs < lookedAtMs;
       if (isWhole) lookedAtMs = nowMs;
-      yield* isWhole ? await shelf.lookAtAll() : await shelf.lookAt(names);
-      yield* shelf.age();
+      yield* isWhole ? await contents.lookAtAll() : await contents.lookAt(names);
+      yield* contents.age();
     }
   } finally {
     signal?.removeEventListener("abort", wake);
@@ -96,7 +96,7 @@ function ending(signal: AbortSignal | undefined): { readonly signal?: AbortSigna
 }
 
 /** A name and what was behind it when it was last read. */
-type Known = {
+type LastRead = {
   readonly stamp: Stamp;
   readonly readAtMs: number;
   readonly warnings: readonly Warning[];
@@ -106,11 +106,11 @@ type Known = {
   state: DerivedState;
 };
 
-class Shelf {
-  readonly #directory: string;
+class Directory {
+  readonly #path: string;
   readonly #staleAfterMs: number;
   readonly #clock: Clock;
-  readonly #known = new Map<string, Known>();
+  readonly #byName = new Map<string, LastRead>();
   #directoryWarnings: readonly Warning[] = [];
   #toldWarnings: readonly Warning[] = [];
 
@@ -119,7 +119,7 @@ class Shelf {
     readonly staleAfterMs: number;
     readonly clock: Clock;
   }) {
-    this.#directory = tidyPath(options.directory);
+    this.#path = tidyPath(options.directory);
     this.#staleAfterMs = options.staleAfterMs;
     this.#clock = options.clock;
   }
@@ -127,7 +127,7 @@ class Shelf {
   /** When the next record becomes stale, if nobody writes it before. */
   get nextStaleMs(): number {
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const { lastFreshMs, state } of this.#known.values()) {
+    for (const { lastFreshMs, state } of this.#byName.values()) {
       if (state !== "stale") nextMs = Math.min(nextMs, lastFreshMs + 1);
     }
     return nextMs;
@@ -135,17 +135,17 @@ class Shelf {
 
   snapshot(): Change {
     const files: WatchedFile[] = [];
-    for (const { file, state } of this.#known.values()) if (file) files.push({ ...file, state });
+    for (const { file, state } of this.#byName.values()) if (file) files.push({ ...file, state });
     this.#toldWarnings = this.#warnings();
     return { type: "snapshot", files: sortForLoad(files), warnings: this.#toldWarnings };
   }
 
   /** Lists the directory, and reads what is not certain to be as it was. */
   async lookAtAll(): Promise<readonly Change[]> {
-    const listed = listNames(this.#directory);
+    const listed = listNames(this.#path);
     this.#directoryWarnings = listed.warnings;
     // What is gone comes first: where an agent took another name, it is never there twice.
-    const gone = new Set(this.#known.keys()).difference(new Set(listed.names));
+    const gone = new Set(this.#byName.keys()).difference(new Set(listed.names));
     const names = new Set([...gone, ...listed.names]);
     for (const name of listed.names) if (this.#isUnchanged(name)) names.delete(name);
     return await this.lookAt(names);
@@ -171,48 +171,48 @@ class Shelf {
   age(): readonly Change[] {
     const nowMs = this.#clock.nowMs();
     const changes: Change[] = [];
-    for (const known of this.#known.values()) {
-      const { file, lastFreshMs } = known;
-      if (!file || nowMs > lastFreshMs === (known.state === "stale")) continue;
-      known.state = deriveState(file.record, { nowMs, staleAfterMs: this.#staleAfterMs });
-      changes.push({ type: "state", file: { ...file, state: known.state } });
+    for (const last of this.#byName.values()) {
+      const { file, lastFreshMs } = last;
+      if (!file || nowMs > lastFreshMs === (last.state === "stale")) continue;
+      last.state = deriveState(file.record, { nowMs, staleAfterMs: this.#staleAfterMs });
+      changes.push({ type: "state", file: { ...file, state: last.state } });
     }
     return changes;
   }
 
   #read(name: string): readonly Change[] {
-    const path = pathIn(this.#directory, name);
-    const before = this.#known.get(name);
+    const path = pathIn(this.#path, name);
+    const before = this.#byName.get(name);
     // The clock of the file system: what it is compared with are times of files.
     const readAtMs = Date.now();
     const found = readFound(path);
     if (found.isGone) {
-      this.#known.delete(name);
+      this.#byName.delete(name);
       return before?.file ? [removal(before.file)] : [];
     }
     const { files, warnings } = judge(path, found.read);
     const { stamp } = found;
     const [file] = files;
     if (!file) {
-      this.#known.set(name, { stamp, readAtMs, warnings, ...noFile });
+      this.#byName.set(name, { stamp, readAtMs, warnings, ...noFile });
       return before?.file ? [removal(before.file)] : [];
     }
     if (before?.file && isDeepStrictEqual(before.file.record, file.record)) {
-      this.#known.set(name, { ...before, stamp, readAtMs, warnings });
+      this.#byName.set(name, { ...before, stamp, readAtMs, warnings });
       return [];
     }
     const moment = { nowMs: this.#clock.nowMs(), staleAfterMs: this.#staleAfterMs };
     const state = deriveState(file.record, moment);
     const lastFreshMs = updatedAtMs(file.record) + this.#staleAfterMs;
-    this.#known.set(name, { stamp, readAtMs, warnings, file, lastFreshMs, state });
+    this.#byName.set(name, { stamp, readAtMs, warnings, file, lastFreshMs, state });
     return [{ type: "upsert", file: { ...file, state } }];
   }
 
   #isUnchanged(name: string): boolean {
-    const known = this.#known.get(name);
-    if (!known || known.readAtMs - known.stamp.modifiedAtMs < limits.coarseTimesMs) return false;
+    const last = this.#byName.get(name);
+    if (!last || last.readAtMs - last.stamp.modifiedAtMs < limits.coarseTimesMs) return false;
     try {
-      return isSameStamp(stampOf(statSync(pathIn(this.#directory, name))), known.stamp);
+      return isSameStamp(stampOf(statSync(pathIn(this.#path, name))), last.stamp);
     } catch {
       return false;
     }
@@ -220,7 +220,7 @@ class Shelf {
 
   #warnings(): readonly Warning[] {
     const warnings: Warning[] = [];
-    for (const known of this.#known.values()) warnings.push(...known.warnings);
+    for (const last of this.#byName.values()) warnings.push(...last.warnings);
     warnings.sort((one, other) => compareCodePoints(one.path, other.path));
     return [...this.#directoryWarnings, ...warnings];
   }
