@@ -56,21 +56,35 @@ export type Found =
  * is no records. Synchronous: for a command that has nothing else to do.
  */
 export function readDirectory(directory: string): DirectoryRead {
-  const listed = listNames(directory);
-  const files: StatusFile[] = [];
-  const warnings: Warning[] = [...listed.warnings];
-  for (const name of listed.names) collect(pathIn(listed.directory, name), { files, warnings });
-  return { files: sortForLoad(files), warnings };
+  const reading = readNames(directory);
+  for (;;) {
+    const { value, done } = reading.next();
+    if (done) return value;
+  }
 }
 
 /** The same for a program that has other things to do meanwhile. */
 export async function readDirectoryInTurns(directory: string): Promise<DirectoryRead> {
+  const reading = readNames(directory);
+  for (;;) {
+    for (let count = 0; count < limits.filesPerTurn; count++) {
+      const { value, done } = reading.next();
+      if (done) return value;
+    }
+    await new Promise(setImmediate);
+  }
+}
+
+/** Pauses after each name. */
+function* readNames(directory: string): Generator<undefined, DirectoryRead, undefined> {
   const listed = listNames(directory);
   const files: StatusFile[] = [];
   const warnings: Warning[] = [...listed.warnings];
-  for (const [index, name] of listed.names.entries()) {
-    collect(pathIn(listed.directory, name), { files, warnings });
-    if (index % limits.filesPerTurn === limits.filesPerTurn - 1) await new Promise(setImmediate);
+  for (const name of listed.names) {
+    const { file, warning } = readName(pathIn(listed.directory, name));
+    if (file) files.push(file);
+    if (warning) warnings.push(warning);
+    yield;
   }
   return { files: sortForLoad(files), warnings };
 }
@@ -101,32 +115,24 @@ export function listNames(directory: string): {
 }
 
 /** What a name that was just listed turns out to be. A file that is gone already is no news. */
-export function collect(
-  path: string,
-  into: { readonly files: StatusFile[]; readonly warnings: Warning[] },
-): void {
+function readName(path: string): Judged {
   const found = readFound(path);
-  if (found.isGone) {
-    // Node cannot open a name that is not UTF-8: it was listed, and yet it is not there.
-    if (path.includes("\ufffd")) into.warnings.push(asWarning(path, ["EILSEQ"]));
-    return;
-  }
-  const { files, warnings } = judge(path, found.read);
-  into.files.push(...files);
-  into.warnings.push(...warnings);
+  if (!found.isGone) return judge(path, found.read);
+  // Node cannot open a name that is not UTF-8: it was listed, and yet it is not there.
+  return path.includes("\ufffd") ? { warning: asWarning(path, ["EILSEQ"]) } : {};
 }
 
-/** At most one of each. */
-export function judge(path: string, read: Read): DirectoryRead {
-  if ("problem" in read) return { files: [], warnings: [{ path, ...read.problem }] };
+/** A record under another name than its own is both. */
+export type Judged = { readonly file?: StatusFile; readonly warning?: Warning };
+
+export function judge(path: string, read: Read): Judged {
+  if ("problem" in read) return { warning: { path, ...read.problem } };
   const { record } = read;
+  const file = { path, record };
   const stem = agentIdOf(path);
+  if (record.agent_id === stem) return { file };
   const errors = [`agent_id is ${record.agent_id}, the file is named ${stem}`];
-  const isNamesake = record.agent_id === stem;
-  return {
-    files: [{ path, record }],
-    warnings: isNamesake ? [] : [{ path, kind: "id-mismatch", errors }],
-  };
+  return { file, warning: { path, kind: "id-mismatch", errors } };
 }
 
 /**

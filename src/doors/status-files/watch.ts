@@ -99,7 +99,7 @@ function ending(signal: AbortSignal | undefined): { readonly signal?: AbortSigna
 type LastRead = {
   readonly stamp: Stamp;
   readonly readAtMs: number;
-  readonly warnings: readonly Warning[];
+  readonly warning: Warning | undefined;
   readonly file: StatusFile | undefined;
   /** After this moment it is stale; never, if there is no record. */
   readonly lastFreshMs: number;
@@ -190,21 +190,20 @@ class Directory {
       this.#byName.delete(name);
       return before?.file ? [removal(before.file)] : [];
     }
-    const { files, warnings } = judge(path, found.read);
+    const { file, warning } = judge(path, found.read);
     const { stamp } = found;
-    const [file] = files;
     if (!file) {
-      this.#byName.set(name, { stamp, readAtMs, warnings, ...noFile });
+      this.#byName.set(name, { stamp, readAtMs, warning, ...noFile });
       return before?.file ? [removal(before.file)] : [];
     }
     if (before?.file && isDeepStrictEqual(before.file.record, file.record)) {
-      this.#byName.set(name, { ...before, stamp, readAtMs, warnings });
+      this.#byName.set(name, { ...before, stamp, readAtMs, warning });
       return [];
     }
     const moment = { nowMs: this.#clock.nowMs(), staleAfterMs: this.#staleAfterMs };
     const state = deriveState(file.record, moment);
     const lastFreshMs = updatedAtMs(file.record) + this.#staleAfterMs;
-    this.#byName.set(name, { stamp, readAtMs, warnings, file, lastFreshMs, state });
+    this.#byName.set(name, { stamp, readAtMs, warning, file, lastFreshMs, state });
     return [{ type: "upsert", file: { ...file, state } }];
   }
 
@@ -220,7 +219,7 @@ class Directory {
 
   #warnings(): readonly Warning[] {
     const warnings: Warning[] = [];
-    for (const last of this.#byName.values()) warnings.push(...last.warnings);
+    for (const { warning } of this.#byName.values()) if (warning) warnings.push(warning);
     warnings.sort((one, other) => compareCodePoints(one.path, other.path));
     return [...this.#directoryWarnings, ...warnings];
   }
