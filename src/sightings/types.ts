@@ -1,14 +1,11 @@
 /** Who was seen, what each source says of them, and the sources themselves. */
 import type { Known, Sighting, SightingState, SourceKind } from "../wire/api/index.ts";
-import type { StatusRecord } from "../wire/status-file/index.ts";
+import type { StatusFile } from "../wire/status-file/index.ts";
 
-export type { Known, Sighting, SightingState, SourceKind };
+export type { Known, Sighting, SightingState, SourceKind, StatusFile };
 
 export type Tmux = NonNullable<Sighting["tmux"]>;
 export type Tokens = NonNullable<Sighting["tokens"]>;
-
-/** A record and where it stands. */
-export type StatusFile = { readonly path: string; readonly record: StatusRecord };
 
 /** An agent as the registry has it. */
 export type RegisteredAgent = {

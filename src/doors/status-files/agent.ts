@@ -7,11 +7,11 @@ import {
   lastActivityAtMs,
   type Moment,
   parseTimestamp,
+  type StatusFile,
   type StatusRecord,
   type TaskState,
   updatedAtMs,
 } from "../../wire/status-file/index.ts";
-import type { StatusFile } from "./read.ts";
 
 /** Text in it came from a file that anyone may have written: data, and never to be printed as it is. */
 export type AgentStatus = {

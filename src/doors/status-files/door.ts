@@ -6,11 +6,14 @@
 import { agentId, observedId } from "../../core/index.ts";
 import type { Plane } from "../../plane/index.ts";
 import { claimOfFile } from "../../sightings/index.ts";
-import { sortForLoad, limits as wireLimits } from "../../wire/status-file/index.ts";
+import {
+  type StatusFile,
+  sortForLoad,
+  limits as wireLimits,
+} from "../../wire/status-file/index.ts";
 import type { Clock } from "./clock.ts";
 import { limits } from "./limits.ts";
 import { isMirrored } from "./mirror.ts";
-import type { StatusFile } from "./read.ts";
 import { type Change, watchDirectory } from "./watch.ts";
 
 export type StatusDoorOptions = {

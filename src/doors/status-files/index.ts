@@ -1,3 +1,4 @@
+export type { StatusFile } from "../../wire/status-file/index.ts";
 export { type AgentStatus, agentOf } from "./agent.ts";
 export { type Clock, idleClock, wallClock } from "./clock.ts";
 export {
@@ -17,7 +18,6 @@ export {
   readDirectory,
   readDirectoryInTurns,
   readStatusFile,
-  type StatusFile,
   type Warning,
 } from "./read.ts";
 export {

@@ -15,14 +15,12 @@ import {
   compareCodePoints,
   type Read,
   readRecord,
-  type StatusRecord,
+  type StatusFile,
   sortForLoad,
   limits as wireLimits,
 } from "../../wire/status-file/index.ts";
 import { agentIdOf, pathIn, tidyPath } from "./directory.ts";
 import { limits } from "./limits.ts";
-
-export type StatusFile = { readonly path: string; readonly record: StatusRecord };
 
 export type Warning = {
   readonly path: string;

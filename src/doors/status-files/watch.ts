@@ -11,6 +11,7 @@ import {
   compareCodePoints,
   type DerivedState,
   deriveState,
+  type StatusFile,
   sortForLoad,
   updatedAtMs,
   limits as wireLimits,
@@ -25,7 +26,6 @@ import {
   listNames,
   readFound,
   type Stamp,
-  type StatusFile,
   stampOf,
   type Warning,
 } from "./read.ts";

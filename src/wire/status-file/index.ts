@@ -5,7 +5,6 @@ export {
   compareCodePoints,
   compareForDisplay,
   compareForLoad,
-  type Placed,
   sortForDisplay,
   sortForLoad,
 } from "./order.ts";
@@ -22,6 +21,7 @@ export {
   lifecycles,
   markKey,
   type Runtime,
+  type StatusFile,
   type StatusRecord,
   schemaVersion,
   type Task,

@@ -1,14 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import {
-  compareForDisplay,
-  compareForLoad,
-  type Placed,
-  sortForDisplay,
-  sortForLoad,
-} from "./order.ts";
-import { type StatusRecord, taskStates } from "./record.ts";
+import { compareForDisplay, compareForLoad, sortForDisplay, sortForLoad } from "./order.ts";
+import { type StatusFile, type StatusRecord, taskStates } from "./record.ts";
 import { deriveState } from "./state.ts";
 import { parseTimestamp, printTimestamp } from "./timestamp.ts";
 
@@ -23,7 +17,7 @@ type Given = {
   readonly path?: string;
 };
 
-function file({ id, at, activeAt, rest = {}, lifecycle = "running", path }: Given): Placed {
+function file({ id, at, activeAt, rest = {}, lifecycle = "running", path }: Given): StatusFile {
   const times = { updated_at: `2026-06-20T${at}Z` };
   const runtime = activeAt
     ? { lifecycle, ...times, last_activity_at: `2026-06-20T${activeAt}Z` }
@@ -38,7 +32,7 @@ function file({ id, at, activeAt, rest = {}, lifecycle = "running", path }: Give
   return { path: path ?? `/s/${id}.json`, record };
 }
 
-function idsOf(files: readonly Placed[]): readonly string[] {
+function idsOf(files: readonly StatusFile[]): readonly string[] {
   return files.map(({ record }) => record.agent_id);
 }
 
@@ -108,7 +102,7 @@ test("sorting and comparing are one order, whatever the files", () => {
       state: fc.option(fc.constantFrom(...taskStates)),
       name: fc.uuid(),
     })
-    .map(({ id, updatedAt, activeAt, state, name }): Placed => {
+    .map(({ id, updatedAt, activeAt, state, name }): StatusFile => {
       const times = { updated_at: updatedAt, ...(activeAt && { last_activity_at: activeAt }) };
       const record = file({ id, at: "16:50:00", rest: state ? { task: { state } } : {} }).record;
       return {

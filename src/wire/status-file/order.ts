@@ -1,9 +1,6 @@
 /** In which order files are read, and in which they are shown. */
-import type { DerivedState, StatusRecord } from "./record.ts";
+import type { DerivedState, StatusFile } from "./record.ts";
 import { deriveState, lastActivityAtMs, type Moment, updatedAtMs } from "./state.ts";
-
-/** A record and the file it was in. Orders go by the whole path: all are in one directory. */
-export type Placed = { readonly path: string; readonly record: StatusRecord };
 
 /** Who has nothing to say at the moment comes after all others. */
 const quiet: ReadonlySet<DerivedState> = new Set([
@@ -23,7 +20,7 @@ type DisplayKey = LoadKey & {
 };
 
 /** The newest first; what was written at the same time, by its path. */
-export function compareForLoad(a: Placed, b: Placed): number {
+export function compareForLoad(a: StatusFile, b: StatusFile): number {
   return compareLoadKeys(loadKey(a), loadKey(b));
 }
 
@@ -31,17 +28,17 @@ export function compareForLoad(a: Placed, b: Placed): number {
  * Those that are at something first, by id alone: a heartbeat moves no row. Then the quiet ones, the last
  * that was active first.
  */
-export function compareForDisplay(a: Placed, b: Placed, moment: Moment): number {
+export function compareForDisplay(a: StatusFile, b: StatusFile, moment: Moment): number {
   return compareDisplayKeys(displayKey(a, moment), displayKey(b, moment));
 }
 
 /** As `compareForLoad`, but reads each time once. */
-export function sortForLoad<File extends Placed>(files: readonly File[]): readonly File[] {
+export function sortForLoad<File extends StatusFile>(files: readonly File[]): readonly File[] {
   return sortBy(files, loadKey, compareLoadKeys);
 }
 
 /** As `compareForDisplay`, but reads each time once. */
-export function sortForDisplay<File extends Placed>(
+export function sortForDisplay<File extends StatusFile>(
   files: readonly File[],
   moment: Moment,
 ): readonly File[] {
@@ -58,11 +55,11 @@ export function compareCodePoints(a: string, b: string): number {
   return (a.codePointAt(at) ?? 0) - (b.codePointAt(at) ?? 0);
 }
 
-function loadKey({ path, record }: Placed): LoadKey {
+function loadKey({ path, record }: StatusFile): LoadKey {
   return { path, updatedAtMs: updatedAtMs(record) };
 }
 
-function displayKey(file: Placed, moment: Moment): DisplayKey {
+function displayKey(file: StatusFile, moment: Moment): DisplayKey {
   const key = loadKey(file);
   return {
     ...key,

@@ -78,3 +78,6 @@ export type StatusRecord = {
   readonly a2a?: A2aLinks | null;
   readonly x_meta?: JsonObject | null;
 };
+
+/** A record and the file that it stands in. */
+export type StatusFile = { readonly path: string; readonly record: StatusRecord };
