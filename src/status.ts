@@ -130,7 +130,7 @@ export async function* list(
   const { files, warnings } = await readDirectoryInTurns(directoryOf(options));
   for (const warning of warnings) onWarning(warning);
   const moment = { nowMs: Date.now(), staleAfterMs };
-  for (const file of sortForDisplay(files, moment)) yield agentOf(file, moment);
+  yield* inOrder(files.map((file) => agentOf(file, moment)));
 }
 
 export type StatusChange =
@@ -166,7 +166,7 @@ export async function* watch(
 function translate(change: Change, moment: Moment): StatusChange {
   switch (change.type) {
     case "snapshot": {
-      const agents = sortForDisplay(change.files, moment).map((file) => agentOf(file, moment));
+      const agents = inOrder(change.files.map((file) => agentOf(file, moment)));
       return { type: "snapshot", agents, warnings: change.warnings };
     }
     case "upsert":
@@ -180,6 +180,14 @@ function translate(change: Change, moment: Moment): StatusChange {
     case "warnings":
       return change;
   }
+}
+
+function inOrder(agents: readonly AgentStatus[]): readonly AgentStatus[] {
+  return sortForDisplay(agents, ({ id, state, updatedAtMs, lastActivityAtMs = updatedAtMs }) => ({
+    agentId: id,
+    state,
+    activeAtMs: lastActivityAtMs,
+  }));
 }
 
 function directoryOf({ directory }: { readonly directory?: string | undefined }): string {

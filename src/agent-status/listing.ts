@@ -6,12 +6,12 @@ import {
   type Warning,
 } from "../doors/status-files/index.ts";
 import {
-  compareCodePoints,
   type DerivedState,
   deriveState,
   isLookupId,
   lastActivityAtMs,
   type StatusRecord,
+  sortForDisplay,
   updatedAtMs,
 } from "../wire/status-file/index.ts";
 import { Failure } from "./failure.ts";
@@ -52,40 +52,18 @@ export function listFiles(
 ): Listing {
   const { directory, files, warnings } = found;
   const missing = findMissing(found, given.texts("expect"));
-  const keyed = [...files.map((file) => keyOf(file, moment)), ...missing];
-  const entries = keyed.sort(compare).map(({ entry }) => entry);
+  const all = [...files.map((file) => entryOf(file, moment)), ...missing];
+  const entries = sortForDisplay(all, ({ agentId, state, updatedAtMs: atMs = 0, record }) => ({
+    agentId,
+    state,
+    activeAtMs: (record && lastActivityAtMs(record)) ?? atMs,
+  }));
   return { ...moment, directory, warnings, entries: filter(entries, given) };
-}
-
-type Keyed = { readonly entry: Entry; readonly isQuiet: boolean; readonly activeAtMs: number };
-
-/** Who has nothing to say at the moment comes after all others. [AS-55] */
-const quiet: ReadonlySet<DerivedState> = new Set([
-  "idle",
-  "stale",
-  "stopped",
-  "unknown",
-  "canceled",
-]);
-
-function keyOf(file: StatusFile, moment: Moment): Keyed {
-  const entry = entryOf(file, moment);
-  const isQuiet = quiet.has(entry.state);
-  const activeAtMs = lastActivityAtMs(file.record) ?? entry.updatedAtMs ?? 0;
-  return { entry, isQuiet, activeAtMs: isQuiet ? activeAtMs : 0 };
 }
 
 export function entryOf({ path, record }: StatusFile, moment: Moment): Entry {
   const state = deriveState(record, moment);
   return { agentId: record.agent_id, path, state, updatedAtMs: updatedAtMs(record), record };
-}
-
-/** Those at work by id alone, so that a heartbeat moves no row; the others by who was last active. */
-function compare(one: Keyed, other: Keyed): number {
-  if (one.isQuiet !== other.isQuiet) return one.isQuiet ? 1 : -1;
-  return (
-    other.activeAtMs - one.activeAtMs || compareCodePoints(one.entry.agentId, other.entry.agentId)
-  );
 }
 
 /** Those of the expected that have no file. A file that is there and not valid is told of otherwise. */
@@ -96,7 +74,7 @@ function findMissing(
     readonly warnings: readonly Warning[];
   },
   expected: readonly string[],
-): readonly Keyed[] {
+): readonly Entry[] {
   if (expected.length === 0) return [];
   const unsafe = expected.find((id) => !isLookupId(id));
   if (unsafe !== undefined) throw new Failure("agent_id must be non-empty and filename-safe");
@@ -107,8 +85,7 @@ function findMissing(
       const path = statusPath(found.directory, agentId);
       return { agentId, path, state: "missing" };
     })
-    .filter(({ agentId, path }) => !ids.has(agentId) && !paths.has(path))
-    .map((entry) => ({ entry, isQuiet: false, activeAtMs: 0 }));
+    .filter(({ agentId, path }) => !ids.has(agentId) && !paths.has(path));
 }
 
 function filter(entries: readonly Entry[], given: Given): readonly Entry[] {

@@ -3,13 +3,12 @@ export { type AgentStatus, agentOf } from "./agent.ts";
 export { type Clock, idleClock, wallClock } from "./clock.ts";
 export {
   agentIdOf,
-  type DirectoryOptions,
   type Env,
   expandHome,
   statusDirectory,
   statusPath,
 } from "./directory.ts";
-export { openStatusDoor, type StatusDoor, type StatusDoorOptions } from "./door.ts";
+export { openStatusDoor, type StatusDoor } from "./door.ts";
 export { StatusError, type StatusErrorCode } from "./errors.ts";
 export { isMirrored, openMirror } from "./mirror.ts";
 export { type PruneOptions, prune } from "./prune.ts";

@@ -1,15 +1,9 @@
 export { printAge } from "./age.ts";
 export { isLookupId, isSafeAgentId, sanitizeAgentId } from "./ids.ts";
 export { limits } from "./limits.ts";
-export {
-  compareCodePoints,
-  compareForDisplay,
-  compareForLoad,
-  sortForDisplay,
-  sortForLoad,
-} from "./order.ts";
-export { type Printable, printJson, printRecord } from "./print.ts";
-export { type Problem, type Read, type ReadJson, readJson, readRecord } from "./read.ts";
+export { compareCodePoints, sortForDisplay, sortForLoad } from "./order.ts";
+export { printJson, printRecord } from "./print.ts";
+export { type Problem, type Read, readJson, readRecord } from "./read.ts";
 export {
   type A2aLinks,
   type DerivedState,
@@ -34,6 +28,6 @@ export { deriveState, lastActivityAtMs, type Moment, updatedAtMs } from "./state
 export { type About, validateStrict } from "./strict.ts";
 export { summarize } from "./summary.ts";
 export { escapeForTerminal } from "./terminal.ts";
-export { parseTimestamp, printTimestamp, type ReadTimestamp } from "./timestamp.ts";
+export { parseTimestamp, printTimestamp } from "./timestamp.ts";
 export { isPane, type Tmux, tmuxOf } from "./tmux.ts";
 export { validate } from "./validate.ts";

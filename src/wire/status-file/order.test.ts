@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { compareForDisplay, compareForLoad, sortForDisplay, sortForLoad } from "./order.ts";
-import { type StatusFile, type StatusRecord, taskStates } from "./record.ts";
-import { deriveState } from "./state.ts";
+import { compareCodePoints, type DisplayKey, sortForDisplay, sortForLoad } from "./order.ts";
+import { type DerivedState, type StatusFile, type StatusRecord, taskStates } from "./record.ts";
+import { deriveState, lastActivityAtMs, type Moment, updatedAtMs } from "./state.ts";
 import { parseTimestamp, printTimestamp } from "./timestamp.ts";
 
 const nowMs = parseTimestamp("2026-06-20T16:50:00Z").atMs ?? 0;
@@ -30,6 +30,15 @@ function file({ id, at, activeAt, rest = {}, lifecycle = "running", path }: Give
     ...rest,
   };
   return { path: path ?? `/s/${id}.json`, record };
+}
+
+function shown(files: readonly StatusFile[], moment: Moment): readonly StatusFile[] {
+  return sortForDisplay(files, (each) => keyOf(each, moment));
+}
+
+function keyOf({ record }: StatusFile, moment: Moment): DisplayKey {
+  const activeAtMs = lastActivityAtMs(record) ?? updatedAtMs(record);
+  return { agentId: record.agent_id, state: deriveState(record, moment), activeAtMs };
 }
 
 function idsOf(files: readonly StatusFile[]): readonly string[] {
@@ -61,21 +70,20 @@ test("[AS-55] [TV-34] who is at something is shown first, by id; then the last a
   ];
   const moment = { nowMs, staleAfterMs: 120_000 };
   const order = ["working-newer", "working-older", "stopped", "idle", "stale"];
-  assert.deepEqual(idsOf(sortForDisplay(files, moment)), order);
-  assert.deepEqual(idsOf(sortForDisplay(files.toReversed(), moment)), order);
+  assert.deepEqual(idsOf(shown(files, moment)), order);
+  assert.deepEqual(idsOf(shown(files.toReversed(), moment)), order);
 });
 
 test("[AS-55] which states are quiet", () => {
-  const moment = { nowMs, staleAfterMs: 60_000 };
-  const marker = file({ id: "m", at: "16:50:00", rest: { task: { state: "working" } } });
-  const isQuiet = (rest: Partial<StatusRecord>): boolean =>
-    compareForDisplay(file({ id: "a", at: "16:50:00", rest }), marker, moment) > 0;
-  assert.deepEqual(
-    taskStates.filter((state) => isQuiet({ task: { state } })),
-    ["canceled", "unknown"],
-  );
-  assert(isQuiet({}));
-  assert(!isQuiet({ task: { summary: "x" } }));
+  const states = [...taskStates, "idle", "stale", "missing", "running", "stopped"] as const;
+  const isQuiet = (state: DerivedState): boolean => {
+    const keys = [
+      { agentId: "a", state, activeAtMs: nowMs },
+      { agentId: "b", state: "working", activeAtMs: 0 },
+    ] as const;
+    return sortForDisplay(keys, (key) => key)[0]?.agentId === "b";
+  };
+  assert.deepEqual(states.filter(isQuiet), ["canceled", "unknown", "idle", "stale", "stopped"]);
 });
 
 test("[AS-55] ids are compared by code point, and equal ids keep the order of loading", () => {
@@ -87,12 +95,12 @@ test("[AS-55] ids are compared by code point, and equal ids keep the order of lo
     file({ id: "Z", at: "16:50:00", path: "/s/1.json", ...working }),
     file({ id: "a", at: "16:50:00", ...working }),
   ];
-  const sorted = sortForDisplay(files, { nowMs, staleAfterMs: 60_000 });
+  const sorted = shown(sortForLoad(files), { nowMs, staleAfterMs: 60_000 });
   assert.deepEqual(idsOf(sorted), ["Z", "Z", "a", "\ufffd", "\u{1f600}"]);
   assert.equal(sorted[0]?.path, "/s/1.json");
 });
 
-test("sorting and comparing are one order, whatever the files", () => {
+test("each file has its place in both orders, whatever the others are", () => {
   const moment = { nowMs, staleAfterMs: 60_000 };
   const some = fc
     .record({
@@ -113,15 +121,26 @@ test("sorting and comparing are one order, whatever the files", () => {
   fc.assert(
     fc.property(fc.array(some), (files) => {
       const byTime = sortForLoad(files);
-      assert.deepEqual(byTime, files.toSorted(compareForLoad));
-      const shown = sortForDisplay(files, moment);
-      assert.deepEqual(
-        shown,
-        files.toSorted((a, b) => compareForDisplay(a, b, moment)),
-      );
-      const states = shown.map(({ record }) => deriveState(record, moment));
+      for (const [one, next] of pairsOf(byTime)) {
+        const [later, earlier] = [updatedAtMs(one.record), updatedAtMs(next.record)];
+        assert(
+          later > earlier || (later === earlier && compareCodePoints(one.path, next.path) <= 0),
+        );
+      }
+      const inRows = shown(byTime, moment);
+      const states = inRows.map(({ record }) => deriveState(record, moment));
       const firstIdle = states.indexOf("idle");
       assert(firstIdle < 0 || !states.slice(firstIdle).includes("working"));
+      for (const [one, next] of pairsOf(inRows.map((each) => keyOf(each, moment)))) {
+        const isSame = one.state === next.state && one.activeAtMs === next.activeAtMs;
+        assert(!isSame || compareCodePoints(one.agentId, next.agentId) <= 0);
+      }
+      assert.deepEqual(new Set(inRows), new Set(files));
+      assert.deepEqual(shown(sortForLoad(files.toReversed()), moment), inRows);
     }),
   );
 });
+
+function pairsOf<Item>(items: readonly Item[]): readonly (readonly [Item, Item])[] {
+  return items.slice(1).map((item, index) => [items[index] ?? item, item]);
+}
