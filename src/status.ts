@@ -5,13 +5,13 @@
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import {
-  type AgentStatus,
-  agentOf,
   type Change,
   idleClock,
   readDirectoryInTurns,
+  reportOf,
   requireSafeId,
   StatusError,
+  type StatusReport,
   type StatusUpdate,
   StatusWriter,
   statusDirectory,
@@ -38,7 +38,7 @@ export {
   type StatusRecord,
   type TaskState,
 } from "./wire/status-file/index.ts";
-export { type AgentStatus, StatusError, type StatusUpdate, type Warning };
+export { StatusError, type StatusReport, type StatusUpdate, type Warning };
 
 export type StatusOptions = {
   /** Of the program, for people: `my-agent`. */
@@ -125,27 +125,27 @@ export type ListOptions = {
  */
 export async function* list(
   options: ListOptions & { readonly onWarning?: (warning: Warning) => void } = {},
-): AsyncGenerator<AgentStatus, void, undefined> {
+): AsyncGenerator<StatusReport, void, undefined> {
   const { staleAfterMs = limits.staleAfterMs, onWarning = () => {} } = options;
   const { files, warnings } = await readDirectoryInTurns(directoryOf(options));
   for (const warning of warnings) onWarning(warning);
   const moment = { nowMs: Date.now(), staleAfterMs };
-  yield* inOrder(files.map((file) => agentOf(file, moment)));
+  yield* inOrder(files.map((file) => reportOf(file, moment)));
 }
 
 export type StatusChange =
   /** Once, at the beginning: every agent there is. */
   | {
       readonly type: "snapshot";
-      readonly agents: readonly AgentStatus[];
+      readonly agents: readonly StatusReport[];
       readonly warnings: readonly Warning[];
     }
   /** An agent is new, or says something else than before. */
-  | { readonly type: "upsert"; readonly agent: AgentStatus }
+  | { readonly type: "upsert"; readonly agent: StatusReport }
   /** Its file is gone, or is no record any more. */
   | { readonly type: "remove"; readonly id: string; readonly path: string }
   /** It became stale: nothing was heard of it for too long. */
-  | { readonly type: "state"; readonly agent: AgentStatus }
+  | { readonly type: "state"; readonly agent: StatusReport }
   /** All that is wrong in the directory now, whenever that is something else than before. */
   | { readonly type: "warnings"; readonly warnings: readonly Warning[] };
 
@@ -166,13 +166,13 @@ export async function* watch(
 function translate(change: Change, moment: Moment): StatusChange {
   switch (change.type) {
     case "snapshot": {
-      const agents = inOrder(change.files.map((file) => agentOf(file, moment)));
+      const agents = inOrder(change.files.map((file) => reportOf(file, moment)));
       return { type: "snapshot", agents, warnings: change.warnings };
     }
     case "upsert":
     case "state": {
       // As it was judged, and not a moment later.
-      const agent = { ...agentOf(change.file, moment), state: change.file.state };
+      const agent = { ...reportOf(change.file, moment), state: change.file.state };
       return { type: change.type, agent };
     }
     case "remove":
@@ -182,7 +182,7 @@ function translate(change: Change, moment: Moment): StatusChange {
   }
 }
 
-function inOrder(agents: readonly AgentStatus[]): readonly AgentStatus[] {
+function inOrder(agents: readonly StatusReport[]): readonly StatusReport[] {
   return sortForDisplay(agents, ({ id, state, updatedAtMs, lastActivityAtMs = updatedAtMs }) => ({
     agentId: id,
     state,

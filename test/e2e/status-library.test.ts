@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { readDirectory, writeStatusFile } from "../../src/doors/status-files/index.ts";
-import { type AgentStatus, list, openStatus, type StatusChange, watch } from "../../src/status.ts";
+import { list, openStatus, type StatusChange, type StatusReport, watch } from "../../src/status.ts";
 import { temporaryDirectory } from "../../src/testing/temporary.ts";
 import { printTimestamp } from "../../src/wire/status-file/index.ts";
 import { mountSmall } from "./processes.ts";
@@ -267,7 +267,7 @@ test("agents are listed in the words of the library, with what their state means
   status.update({ task: { id: "t", contextId: "c", state: "input-required", summary: "may I?" } });
   await status.flush();
   const warnings: string[] = [];
-  const agents: AgentStatus[] = [];
+  const agents: StatusReport[] = [];
   for await (const agent of list({ directory, onWarning: ({ kind }) => warnings.push(kind) })) {
     agents.push(agent);
   }

@@ -1,5 +1,4 @@
 export type { StatusFile } from "../../wire/status-file/index.ts";
-export { type AgentStatus, agentOf } from "./agent.ts";
 export { type Clock, idleClock, wallClock } from "./clock.ts";
 export {
   agentIdOf,

@@ -14,7 +14,7 @@ import {
 } from "../../wire/status-file/index.ts";
 
 /** Text in it came from a file that anyone may have written: data, and never to be printed as it is. */
-export type AgentStatus = {
+export type StatusReport = {
   readonly id: string;
   readonly name: string;
   readonly state: DerivedState;
@@ -41,7 +41,7 @@ export type AgentStatus = {
   readonly record: StatusRecord;
 };
 
-export function agentOf({ path, record }: StatusFile, moment: Moment): AgentStatus {
+export function reportOf({ path, record }: StatusFile, moment: Moment): StatusReport {
   const { runtime, goal, task, a2a, x_meta: xMeta } = record;
   const activeAtMs = lastActivityAtMs(record);
   return {
@@ -64,11 +64,11 @@ export function agentOf({ path, record }: StatusFile, moment: Moment): AgentStat
 
 type Part<Name extends "goal" | "task" | "a2a"> = NonNullable<StatusRecord[Name]>;
 
-function goalOf({ summary, updated_at }: Part<"goal">): NonNullable<AgentStatus["goal"]> {
+function goalOf({ summary, updated_at }: Part<"goal">): NonNullable<StatusReport["goal"]> {
   return { summary, updatedAtMs: timeOf(updated_at) };
 }
 
-function taskOf(task: Part<"task">): NonNullable<AgentStatus["task"]> {
+function taskOf(task: Part<"task">): NonNullable<StatusReport["task"]> {
   const { id, context_id: contextId, state, summary, status_timestamp: since } = task;
   return {
     ...(id === undefined ? {} : { id }),
@@ -79,7 +79,7 @@ function taskOf(task: Part<"task">): NonNullable<AgentStatus["task"]> {
   };
 }
 
-function linksOf(a2a: Part<"a2a">): NonNullable<AgentStatus["a2a"]> {
+function linksOf(a2a: Part<"a2a">): NonNullable<StatusReport["a2a"]> {
   const { agent_card_url: agentCardUrl, service_url: serviceUrl } = a2a;
   return {
     ...(agentCardUrl === undefined ? {} : { agentCardUrl }),
