@@ -12,7 +12,6 @@ import {
   requireSafeId,
   StatusError,
   type StatusReport,
-  type StatusUpdate,
   StatusWriter,
   statusDirectory,
   statusPath,
@@ -22,12 +21,13 @@ import {
 import {
   limits,
   type Moment,
+  type StatusUpdate,
   sanitizeAgentId,
   sortForDisplay,
   tmuxOf,
 } from "./wire/status-file/index.ts";
 
-export type { StatusErrorCode, TaskUpdate } from "./doors/status-files/library/index.ts";
+export type { StatusErrorCode } from "./doors/status-files/library/index.ts";
 export {
   type DerivedState,
   /** What others say is data; so it can be shown on a terminal. */
@@ -37,6 +37,7 @@ export {
   type Lifecycle,
   type StatusRecord,
   type TaskState,
+  type TaskUpdate,
 } from "./wire/status-file/index.ts";
 export { StatusError, type StatusReport, type StatusUpdate, type Warning };
 

@@ -32,4 +32,4 @@ export {
   writeStatusFile,
   writeStatusFileInBackground,
 } from "./write.ts";
-export { type StatusUpdate, StatusWriter, type TaskUpdate, type WriterOptions } from "./writer.ts";
+export { StatusWriter, type WriterOptions } from "./writer.ts";

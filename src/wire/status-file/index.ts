@@ -1,4 +1,13 @@
 export { printAge } from "./age.ts";
+export {
+  adoptAdditions,
+  type Beginning,
+  beginRecord,
+  changeRecord,
+  fitRecord,
+  type StatusUpdate,
+  type TaskUpdate,
+} from "./change.ts";
 export { isLookupId, isSafeAgentId, sanitizeAgentId } from "./ids.ts";
 export { limits } from "./limits.ts";
 export { compareCodePoints, sortForDisplay, sortForLoad } from "./order.ts";

@@ -8,4 +8,4 @@ export { StatusError, type StatusErrorCode } from "../errors.ts";
 export { readDirectoryInTurns, type Warning } from "../read.ts";
 export { reportOf, type StatusReport } from "../report.ts";
 export { type Change, watchDirectory } from "../watch.ts";
-export { type StatusUpdate, StatusWriter, type TaskUpdate } from "../writer.ts";
+export { StatusWriter } from "../writer.ts";
