@@ -13,7 +13,8 @@ const minute = 60_000;
 
 function seen(change: Partial<Sighting> = {}): Sighting {
   const state = change.state ?? "working";
-  const known: Known = { source: "hook", state, word: state, heardAtMs: nowMs - 4_000 };
+  const told = state === "silent" ? "working" : state;
+  const known: Known = { source: "hook", state: told, word: told, heardAtMs: nowMs - 4_000 };
   return {
     id: "a",
     name: "codex",

@@ -10,14 +10,7 @@ import {
   updatedAtMs,
 } from "../wire/status-file/index.ts";
 import { limits } from "./limits.ts";
-import type {
-  FoundProcess,
-  Known,
-  RegisteredAgent,
-  SightingState,
-  StatusFile,
-  Tmux,
-} from "./types.ts";
+import type { FoundProcess, Known, RegisteredAgent, StatusFile, Tmux } from "./types.ts";
 
 /** One source's word on one agent, with all it tells beside it. */
 export type Claim = {
@@ -38,7 +31,7 @@ export type Claim = {
   readonly tmux?: Tmux;
 };
 
-const stateOf: Readonly<Record<DerivedState, SightingState>> = {
+const stateOf: Readonly<Record<DerivedState, Known["state"]>> = {
   "input-required": "waiting",
   "auth-required": "waiting",
   submitted: "working",
@@ -59,7 +52,7 @@ const stateOf: Readonly<Record<DerivedState, SightingState>> = {
 export function claimOfFile(
   { path, record }: StatusFile,
   options: { readonly nowMs: number; readonly staleAfterMs: number; readonly hostName: string },
-): Claim {
+): Claim & { readonly known: { readonly source: "hook" | "file" } } {
   const { runtime, task, goal } = record;
   const word = deriveState(record, options);
   // Who said that it stopped neither works nor waits, and is not lost when its record grows old.

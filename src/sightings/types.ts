@@ -47,7 +47,7 @@ export type FoundProcess = ProcessKey & {
 
 /** A program's own word on what it does. */
 export type Told = {
-  readonly state: SightingState;
+  readonly state: Known["state"];
   readonly word: string;
   readonly sinceMs?: number;
   readonly session: string;

@@ -55,13 +55,15 @@ test("a question that a file tells of is not hidden because its agent is registe
 
 const sinceMs = new ManualClock().nowMs() - 500;
 
+const told = (state: SightingState) => (state === "silent" ? "working" : state);
+
 const sighting = (id: string, state: SightingState, source: SourceKind, doing?: string) => ({
   id,
   name: "codex",
   host: "here",
   state,
   sinceMs,
-  known: [{ source, state, word: state, heardAtMs: 900 }],
+  known: [{ source, state: told(state), word: told(state), heardAtMs: 900 }],
   isContradicted: false,
   ...(doing === undefined ? {} : { doing }),
 });

@@ -162,9 +162,6 @@ class Seen {
       { path, record },
       { nowMs, hostName, staleAfterMs },
     );
-    // No single source says that an agent is silent.
-    if (known.state === "silent" || known.source === "registry" || known.source === "process")
-      return;
     const observed = {
       id: observedId(id),
       name: shorten(name),

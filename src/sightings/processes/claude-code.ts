@@ -5,10 +5,10 @@
 import { join } from "node:path";
 import { isObject, readJson } from "../disk.ts";
 import { limits } from "../limits.ts";
-import type { SightingState, Told } from "../types.ts";
+import type { Told } from "../types.ts";
 import type { Raw } from "./linux.ts";
 
-const stateOf: Readonly<Record<string, SightingState>> = {
+const stateOf: Readonly<Record<string, Told["state"]>> = {
   idle: "idle",
   busy: "working",
   waiting: "waiting",

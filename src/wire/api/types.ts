@@ -103,8 +103,8 @@ export type SourceKind = "registry" | "hook" | "file" | "process";
 /** What one source says. */
 export type Known = {
   readonly source: SourceKind;
-  /** Never `silent`: whether nothing happens shows only when all sources are taken together. */
-  readonly state: SightingState;
+  /** Whether nothing happens shows only when all sources are taken together. */
+  readonly state: Exclude<SightingState, "silent">;
   /** The source's own word for it. */
   readonly word: string;
   readonly sinceMs?: number;

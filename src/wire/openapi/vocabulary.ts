@@ -333,7 +333,7 @@ const known: z.ZodType<api.Known> = name(
   "Known",
   z.object({
     source: z.enum(["registry", "hook", "file", "process"]),
-    state: sightingState,
+    state: z.enum(sightingStates).exclude(["silent"]),
     word: z.string(),
     sinceMs: timeMs.exactOptional(),
     heardAtMs: timeMs,
