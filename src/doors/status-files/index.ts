@@ -24,6 +24,7 @@ export {
   type WatchedFile,
   watchDirectory,
 } from "./watch.ts";
+export { WatchedFiles } from "./watched-files.ts";
 export {
   isTemporaryName,
   removeStatusFile,
