@@ -100,6 +100,11 @@ export function describeEntry(entry: Entry, names: Names): EntryLine {
     case "plane.resumed":
       return { text: "the daemon was suspended and has come back", tone: "warn" };
     default:
+      if ("id" in entry) {
+        // Of jobs and sessions: `job.started` is "job … started".
+        const [what, happened] = entry.type.split(".");
+        return { text: `${what} ${entry.id} ${happened}`, tone: "dim" };
+      }
       // A newer daemon knows facts that we do not.
       return { text: (entry satisfies never as Entry).type, tone: undefined };
   }

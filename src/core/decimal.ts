@@ -70,8 +70,6 @@ function unitsAt({ units, scale }: Decimal, wanted: number): bigint {
   return scale === wanted ? units : units * tenTo(wanted - scale);
 }
 
-const powers: readonly bigint[] = Array.from({ length: 40 }, (_, at) => 10n ** BigInt(at));
-
 function tenTo(exponent: number): bigint {
-  return powers[exponent] ?? 10n ** BigInt(exponent);
+  return 10n ** BigInt(exponent);
 }

@@ -1,5 +1,6 @@
 /** What `decide` answers: the events that follow from a command, or why it is refused. */
 import type { Decimal } from "./decimal.ts";
+import type { JobId } from "./ids.ts";
 import type { Lease } from "./leases.ts";
 
 /** A closed set and part of the API: never renamed. `docs/errors.md` says what a caller should do. */
@@ -22,6 +23,11 @@ export type RefusalCode =
   | "budget_exhausted"
   | "grant_too_wide"
   | "no_task"
+  | "skill_not_found"
+  | "skill_version_not_found"
+  | "job_not_found"
+  | "attempt_over"
+  | "session_gone"
   | "limit_reached"
   | "unavailable";
 
@@ -35,6 +41,8 @@ export type Refusal = {
   readonly path?: string;
   /** With `budget_exhausted`: what is left, in which currency. */
   readonly left?: { readonly currency: string; readonly amount: Decimal };
+  /** With `key_reused`: the job that has the key. */
+  readonly jobId?: JobId;
 };
 
 export type Refused = { readonly refusal: Refusal };

@@ -4,23 +4,34 @@ import fc from "fast-check";
 import { BareLoop } from "../testing/bare-loop.ts";
 import {
   acquire,
+  amount,
   campaign,
   cancel,
+  cancelJob,
   card,
   claim,
   complete,
   createTask,
   deletePolicy,
   deregister,
+  emit,
+  endJob,
   extend,
   fail,
+  followJob,
   heartbeat,
   observe,
+  openSession,
   register,
   release,
   renew,
+  reserve,
   resign,
+  resumeSession,
   setPolicy,
+  settle,
+  startJob,
+  submitJob,
 } from "../testing/commands.ts";
 import {
   type Event,
@@ -30,7 +41,7 @@ import {
   printEvent,
   topics,
 } from "./events.ts";
-import { agentId, observedId, token } from "./ids.ts";
+import { agentId, jobId, observedId, sessionId, token } from "./ids.ts";
 
 const everyType = Object.keys(topics).filter(isEventType);
 
@@ -161,7 +172,51 @@ function story(): readonly Event[] {
   loop.decide({ type: "plane.resume" });
   loop.at(86_400_000 + 2_000);
   assert(!loop.state.registry.agents.has(agentId("ada")));
+  workDay(loop);
   return loop.events;
+}
+
+/** Jobs, and those who ask for them. */
+function workDay(loop: BareLoop): void {
+  const key = { text: "k", fingerprint: "f" };
+  const capabilities = { "cost.budget": ["USD:1.50"] };
+  const job = jobId("job_1");
+  loop.accept(openSession("ada"));
+  loop.accept(openSession("ada_2", { principal: "ada", skips: ["progress"] }));
+  loop.accept(submitJob("job_1", "ada", { key, capabilities, isRepeatable: true, runMsMax: 9 }));
+  loop.accept(startJob("job_1", { isRemote: true }));
+  const second = { sessionId: sessionId("sess_ada_2"), principal: "ada" };
+  loop.accept(submitJob("job_2", "ada", { key, ...second }));
+  const spent = amount("USD:0.30");
+  loop.accept(emit("job_1", { body: '{",\\"body\\":":"}"}' }));
+  loop.accept(emit("job_1", { kind: "metric", spent, told: "USD", workerSequence: 7 }));
+  loop.accept(reserve("job_1", "r", "USD:0.20"));
+  loop.accept(settle("job_1", "r", "USD:0.10"));
+  loop.accept({ type: "job.orphan", jobId: job, graceMs: 5 });
+  loop.accept({ type: "job.reclaim", jobId: job, attempt: 1 });
+  loop.accept({ type: "job.orphan", jobId: job, graceMs: 5 });
+  loop.at(loop.nowMs + 5);
+  loop.accept(startJob("job_1"));
+  loop.accept(cancelJob("job_1", { reason: "enough" }));
+  loop.accept(endJob("job_1", { attempt: 2 }));
+  loop.accept(followJob("ada", "job_1", { history: { afterSequence: 0, before: 0 } }));
+  loop.accept(submitJob("job_3", "ada", { needsPreparing: true }));
+  loop.accept({ type: "job.prepared", jobId: jobId("job_3"), isReady: false });
+  loop.accept(submitJob("job_4", "ada"));
+  loop.accept({ type: "session.leave", sessionId: sessionId("sess_ada"), jobId: jobId("job_4") });
+  const failure = { code: "job_not_found", message: "there is no job" };
+  const rejected = { sessionId: sessionId("sess_ada"), jobId: jobId("job_5"), requestId: "r" };
+  loop.accept({ type: "session.reject", ...rejected, failure });
+  loop.accept(followJob("ada", "job_4"));
+  loop.accept(startJob("job_4"));
+  for (let index = 0; index < 1_100; index += 1) loop.accept(emit("job_4"));
+  loop.accept({ type: "session.acknowledge", ...second, eventSequence: 1 });
+  const { sessionId: id } = rejected;
+  loop.accept({ type: "session.acknowledge", sessionId: id, eventSequence: 1_050 });
+  loop.accept({ type: "session.detach", sessionId: id, attachment: 1 });
+  loop.accept(resumeSession("ada", { afterEventSequence: 1_060, skips: ["progress"] }));
+  loop.accept({ type: "session.detach", sessionId: id, attachment: 2 });
+  loop.at(loop.nowMs + 86_400_000);
 }
 
 /** Compiles only while the table of topics has every type of event and no other. */

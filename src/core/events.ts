@@ -4,11 +4,14 @@
  */
 import type { ElectionEvent } from "./elections.ts";
 import type { PolicyEvent } from "./entitlements.ts";
+import { parseAmount, printAmount } from "./grants.ts";
 import type { Token } from "./ids.ts";
 import { term, token } from "./ids.ts";
+import type { JobEvent } from "./jobs.ts";
 import type { LeaseEvent } from "./leases.ts";
 import type { ObservedEvent } from "./observed.ts";
 import type { RegistryEvent } from "./registry.ts";
+import type { SessionEvent } from "./sessions.ts";
 import { type TaskEvent, withDefaults } from "./tasks.ts";
 
 export type PlaneEvent =
@@ -29,7 +32,9 @@ export type Event =
   | ElectionEvent
   | PolicyEvent
   | TaskEvent
-  | ObservedEvent;
+  | ObservedEvent
+  | JobEvent
+  | SessionEvent;
 export type EventType = Event["type"];
 
 /**
@@ -64,9 +69,62 @@ export const topics: Readonly<Record<EventType, string>> = {
   "observed.left": "",
   "election.joined": "",
   "election.left": "",
+  "job.preparing": "",
+  "job.accepted": "",
+  "job.withdrawn": "",
+  "job.joined": "",
+  "job.started": "",
+  "job.emitted": "",
+  "job.reserved": "",
+  "job.settled": "",
+  "job.cancelling": "",
+  "job.orphaned": "",
+  "job.reclaimed": "",
+  "job.offered": "",
+  "job.ended": "",
+  "job.forgotten": "",
+  "session.opened": "",
+  "session.resumed": "",
+  "session.detached": "",
+  "session.expired": "",
+  "session.acknowledged": "",
+  "session.followed": "",
+  "session.left": "",
+  "session.rejected": "",
   "plane.opened": "",
   "plane.resumed": "",
 };
+
+/** What happens to jobs, and to the sessions that ask for them. */
+export type WorkEvent = JobEvent | SessionEvent;
+
+export function isWorkEvent(event: Event): event is WorkEvent {
+  return event.type.startsWith("job.") || event.type.startsWith("session.");
+}
+
+/** The job that it is about, or else the session. */
+export function idOfWork(event: WorkEvent): string {
+  if ("job" in event) return event.job.id;
+  if ("jobId" in event) return event.jobId;
+  return "session" in event ? event.session.id : event.sessionId;
+}
+
+/** Among which entries an event is read again by itself; undefined for most. */
+export function streamOf(event: Event): string | undefined {
+  switch (event.type) {
+    case "job.accepted":
+      return `job/${event.job.id}`;
+    case "job.started":
+    case "job.emitted":
+    case "job.cancelling":
+    case "job.offered":
+    case "job.ended":
+    case "session.rejected":
+      return `job/${event.jobId}`;
+    default:
+      return undefined;
+  }
+}
 
 /** The body of an event as JSON, without its type. */
 export function printEvent(event: Event): string {
@@ -80,13 +138,58 @@ export function printEvent(event: Event): string {
       return JSON.stringify({ ...event, type: undefined, term: String(event.term) });
     case "plane.opened":
       return JSON.stringify({ ...event, type: undefined, lastToken: String(event.lastToken) });
+    case "job.emitted":
+      return printEmitted(event);
+    case "job.reserved":
+      return JSON.stringify({
+        ...event,
+        type: undefined,
+        amounts: event.amounts.map(printAmount),
+      });
+    case "job.settled":
+      return JSON.stringify({ ...event, type: undefined, actual: event.actual.map(printAmount) });
     default:
       return JSON.stringify({ ...event, type: undefined });
   }
 }
 
+type Emitted = JobEvent & { readonly type: "job.emitted" };
+
+/** What a job says is JSON already, and often: it is put in as it is, at the end, where it is found again. */
+function printEmitted({
+  jobId,
+  kind,
+  ownSequence,
+  spent,
+  told,
+  workerSequence,
+  body,
+}: Emitted): string {
+  const head = JSON.stringify({
+    jobId,
+    kind,
+    ownSequence,
+    spent: spent && printAmount(spent),
+    told,
+    workerSequence,
+  });
+  return `${head.slice(0, -1)}${beforeBody}${body}}`;
+}
+
+/** Within a text of JSON the quotation marks would be escaped. */
+const beforeBody = ',"body":';
+
+function parseEmitted(json: string): Emitted {
+  const at = json.indexOf(beforeBody);
+  const { spent, ...head } = JSON.parse(`${json.slice(0, at)}}`);
+  const body = json.slice(at + beforeBody.length, -1);
+  const amount = spent === undefined ? undefined : parseAmount(spent);
+  return { type: "job.emitted", ...head, ...(amount && { spent: amount }), body };
+}
+
 /** The opposite of `printEvent`. The log has checked that the body is what was once printed. */
 export function parseEvent(type: EventType, json: string): Event {
+  if (type === "job.emitted") return parseEmitted(json);
   const event = JSON.parse(json);
   event.type = type;
   switch (type) {
@@ -101,6 +204,12 @@ export function parseEvent(type: EventType, json: string): Event {
       return event;
     case "plane.opened":
       event.lastToken = token(BigInt(event.lastToken));
+      return event;
+    case "job.reserved":
+      event.amounts = event.amounts.map(parseAmount);
+      return event;
+    case "job.settled":
+      event.actual = event.actual.map(parseAmount);
       return event;
     case "task.created":
     case "task.claimed":

@@ -18,9 +18,10 @@ import {
   release,
   remaining,
   reserve,
+  restToTell,
   settle,
   spend,
-  tellRemaining,
+  withTold,
 } from "./grants.ts";
 
 const nowMs = Date.parse("2030-01-01T00:00:00Z");
@@ -224,10 +225,11 @@ test("settling counts what it came to, be it less or more, and releasing counts 
 test("the rest is told at first, after every twentieth, and when nothing is left", () => {
   let { budget } = granted({ "cost.budget": ["USD:1.00"] });
   const tell = (value: string): string | undefined => {
-    const [after = []] = spend([budget], amount(`USD:${value}`));
-    const told = tellRemaining(budget, after, "USD");
-    budget = told?.budget ?? after;
-    return told && printDecimal(told.remaining);
+    const spent = amount(`USD:${value}`);
+    const [after = []] = spend([budget], spent);
+    const rest = restToTell(after, spent);
+    budget = rest ? withTold(after, "USD") : after;
+    return rest && printDecimal(rest);
   };
   assert.equal(tell("0.000"), undefined);
   assert.equal(tell("0.001"), "0.999");
@@ -240,7 +242,7 @@ test("the rest is told at first, after every twentieth, and when nothing is left
   assert.equal(tell("0.001"), undefined);
   assert.equal(tell("0"), undefined);
   assert.equal(tell("0.049"), "-0.0500");
-  assert.equal(tellRemaining(budget, budget, "EUR"), undefined);
+  assert.equal(restToTell(budget, amount("EUR:1")), undefined);
 });
 
 test("the rest is told after each of four calls that cost 30 cents of a dollar", () => {
@@ -248,9 +250,9 @@ test("the rest is told after each of four calls that cost 30 cents of a dollar",
   const told: number[] = [];
   for (let call = 0; call < 4; call++) {
     const [after = []] = spend([budget], cost(0.3));
-    const report = tellRemaining(budget, after, "USD");
-    if (report) told.push(toNumber(report.remaining));
-    budget = report?.budget ?? after;
+    const rest = restToTell(after, cost(0.3));
+    if (rest) told.push(toNumber(rest));
+    budget = withTold(after, "USD");
   }
   assert.deepEqual(told, [0.7, 0.4, 0.1, -0.2]);
 });

@@ -84,6 +84,21 @@ export function readGrant(
   return { grant: { capabilities, expiresAt, expiresAtMs }, budget };
 }
 
+/** What a grant that was read allows to spend, before anything is. */
+export function budgetOf({ capabilities }: Grant): Budget {
+  const read = readBudget(capabilities["cost.budget"] ?? []);
+  return read.refusal ? [] : read.budget;
+}
+
+/** Remembers that the rest has been told. */
+export function withTold(budget: Budget, currency: string): Budget {
+  const [told = budget] = replaceAll([budget], currency, (counter) => ({
+    ...counter,
+    told: counter.spent,
+  }));
+  return told;
+}
+
 function readBudget(
   entries: readonly string[],
 ): { readonly budget: Budget; readonly refusal?: never } | Refused {
@@ -280,22 +295,16 @@ function replaceAll(
 }
 
 /**
- * After something was spent: the rest, if it is to be told now, and the budget that remembers it was. It is told
- * the first time, when a twentieth of the cap was spent since the last, and when nothing is left.
+ * What is left of a currency, if that is to be told after so much was spent: the first time, when a twentieth of
+ * the cap was spent since the last, and when nothing is left.
  */
-export function tellRemaining(
-  before: Budget,
-  after: Budget,
-  currency: string,
-): { readonly budget: Budget; readonly remaining: Decimal } | undefined {
-  const was = findCounter(before, currency);
+export function restToTell(after: Budget, { currency, value }: Amount): Decimal | undefined {
   const counter = findCounter(after, currency);
-  if (!was || !counter || compare(counter.spent, was.spent) <= 0) return undefined;
-  const isEnding = compare(was.spent, was.cap) < 0 && compare(counter.spent, counter.cap) >= 0;
-  const since = counter.told && subtract(counter.spent, counter.told);
-  if (since && !isEnding && !isTwentieth(since, counter.cap)) return undefined;
-  const [budget = after] = replaceAll([after], currency, (told) => ({ ...told, told: told.spent }));
-  return { budget, remaining: remaining(counter) };
+  if (!counter || value.units === 0n) return undefined;
+  const { cap, spent, told } = counter;
+  const isEnding = compare(subtract(spent, value), cap) < 0 && compare(spent, cap) >= 0;
+  const isMuch = told === undefined || isTwentieth(subtract(spent, told), cap);
+  return isEnding || isMuch ? remaining(counter) : undefined;
 }
 
 function isTwentieth({ units, scale }: Decimal, whole: Decimal): boolean {
@@ -352,4 +361,34 @@ function limitTime(parent: Grant, asked: Granted): ReturnType<typeof narrow> {
   }
   if (asked.grant.expiresAtMs <= expiresAtMs) return asked;
   return refuse("grant_too_wide", `the grant of the parent ends at ${expiresAt}, before this one`);
+}
+
+/** A counter as JSON can carry it. */
+export type CounterRow = {
+  readonly currency: string;
+  readonly cap: string;
+  readonly spent: string;
+  readonly reserved: string;
+  readonly told?: string;
+};
+
+export function printCounter({ currency, cap, spent, reserved, told }: Counter): CounterRow {
+  return {
+    currency,
+    cap: printDecimal(cap),
+    spent: printDecimal(spent),
+    reserved: printDecimal(reserved),
+    ...(told && { told: printDecimal(told) }),
+  };
+}
+
+/** The opposite. All of them are zero or more. */
+export function parseCounter({ currency, told, ...row }: CounterRow): Counter {
+  return {
+    currency,
+    cap: parseDecimal(row.cap) ?? zero,
+    spent: parseDecimal(row.spent) ?? zero,
+    reserved: parseDecimal(row.reserved) ?? zero,
+    ...(told !== undefined && { told: parseDecimal(told) ?? zero }),
+  };
 }

@@ -13,6 +13,11 @@ export type PolicyId = Branded<string, "PolicyId">;
 /** Of an agent that was only seen: what it calls itself in the file that tells of it. */
 export type ObservedId = Branded<string, "ObservedId">;
 
+/** One run of an agent. */
+export type JobId = Branded<string, "JobId">;
+/** One caller's conversation, over as many connections as it takes. */
+export type SessionId = Branded<string, "SessionId">;
+
 /** A fencing token. Of two holders of one task, the later has the larger token. */
 export type Token = Branded<bigint, "Token">;
 /** Counts the changes of leader of one group. */
@@ -23,5 +28,7 @@ export const taskId = (text: string): TaskId => text as TaskId;
 export const groupName = (text: string): GroupName => text as GroupName;
 export const policyId = (text: string): PolicyId => text as PolicyId;
 export const observedId = (text: string): ObservedId => text as ObservedId;
+export const jobId = (text: string): JobId => text as JobId;
+export const sessionId = (text: string): SessionId => text as SessionId;
 export const token = (value: bigint): Token => value as Token;
 export const term = (value: bigint): Term => value as Term;

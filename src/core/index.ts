@@ -20,10 +20,14 @@ export {
 export {
   type Event,
   type EventType,
+  idOfWork,
   isEventType,
+  isWorkEvent,
   parseEvent,
   printEvent,
+  streamOf,
   topics,
+  type WorkEvent,
 } from "./events.ts";
 export {
   type Amount,
@@ -43,19 +47,23 @@ export {
   release,
   remaining,
   reserve,
+  restToTell,
   settle,
   spend,
-  tellRemaining,
 } from "./grants.ts";
 export {
   type AgentId,
   agentId,
   type GroupName,
   groupName,
+  type JobId,
+  jobId,
   type ObservedId,
   observedId,
   type PolicyId,
   policyId,
+  type SessionId,
+  sessionId,
   type TaskId,
   type Term,
   type Token,
@@ -63,6 +71,19 @@ export {
   term,
   token,
 } from "./ids.ts";
+export {
+  chainOf,
+  type EndStatus,
+  type Failure,
+  findAsked,
+  type Job,
+  type JobEvent,
+  type Key,
+  type Outcome,
+  type SubmitJob,
+  type Worker,
+} from "./jobs.ts";
+export { covers, type Journal, type Stretch, stretchesAfter } from "./journal.ts";
 export type { AcquireLease, Lease } from "./leases.ts";
 export { limits } from "./limits.ts";
 export {
@@ -92,6 +113,12 @@ export {
   type Liveness,
   livingCount,
 } from "./registry.ts";
+export {
+  lastEventSequence,
+  type Session,
+  type SessionEvent,
+  skipsOf,
+} from "./sessions.ts";
 export {
   capture,
   describe,

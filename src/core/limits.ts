@@ -26,6 +26,29 @@ export const limits = {
   priorityMax: 100,
   /** Different sets of tools that pending tasks ask for: a claim looks at each. */
   queuesMax: 10_000,
+  /** One session's, and all together, that have not ended. */
+  jobsOfSessionMax: 100,
+  unfinishedJobsMax: 100_000,
+  /** Inputs of unfinished jobs together: they live in memory. */
+  jobBytesMax: 1_000_000_000,
+  /** Of the jobs of one principal that have ended, the most recent are remembered, for this long. */
+  endedJobsMax: 1_000,
+  endedJobKeptMs: 86_400_000,
+  delegationDepthMax: 8,
+  /** What one job has set aside and not settled. */
+  reservationsMax: 1_000,
+  /** How long a job has to end when the one that asked for it has ended badly. */
+  cascadeGraceMs: 30_000,
+  /** How long a worker elsewhere may be away before what it had is given to another, or ends. */
+  workerGraceMs: 60_000,
+  sessionsMax: 100_000,
+  /** One principal's: it may be many people behind one token, or one program gone wild. */
+  sessionsOfPrincipalMax: 1_000,
+  /** What a session was told can be told again from so far back. */
+  journalEventsMax: 1_000_000,
+  journalChangesMax: 20_000,
+  /** So often the journal gets a place to which its base can move. */
+  journalMarkEvents: 1_024,
   /** Inputs and outputs of all remembered tasks together: they live in memory. */
   taskBytesMax: 1_000_000_000,
 

@@ -7,10 +7,12 @@ import { accept, type Decision, refuse } from "./decision.ts";
 import * as elections from "./elections.ts";
 import * as entitlements from "./entitlements.ts";
 import { type Event, topics } from "./events.ts";
-import { type AgentId, type TaskId, token } from "./ids.ts";
+import { type AgentId, type JobId, type SessionId, type TaskId, token } from "./ids.ts";
+import * as jobs from "./jobs.ts";
 import * as leases from "./leases.ts";
 import * as observed from "./observed.ts";
 import * as registry from "./registry.ts";
+import * as sessions from "./sessions.ts";
 import * as tasks from "./tasks.ts";
 
 export type State = {
@@ -20,6 +22,8 @@ export type State = {
   readonly entitlements: entitlements.Entitlements;
   readonly tasks: tasks.Tasks;
   readonly observed: observed.ObservedAgents;
+  readonly jobs: jobs.Jobs;
+  readonly sessions: sessions.Sessions;
   /** Counts events: where the last one stands in the log. */
   readonly lastSequence: number;
   /** Counts published events, without a gap. */
@@ -33,6 +37,8 @@ export type OwnState = {
   readonly entitlements: entitlements.OwnEntitlements;
   readonly tasks: tasks.OwnTasks;
   readonly observed: observed.OwnObservedAgents;
+  readonly jobs: jobs.OwnJobs;
+  readonly sessions: sessions.OwnSessions;
   lastSequence: number;
   lastBusSequence: number;
 };
@@ -41,7 +47,9 @@ export type OwnState = {
 export type Due =
   | { readonly of: "agent"; readonly agentId: AgentId }
   | { readonly of: "lease"; readonly taskId: TaskId }
-  | { readonly of: "task"; readonly taskId: TaskId };
+  | { readonly of: "task"; readonly taskId: TaskId }
+  | { readonly of: "job"; readonly jobId: JobId }
+  | { readonly of: "session"; readonly sessionId: SessionId };
 
 /** Gives back whatever an agent was granted under a key. Where that is nothing, nothing happens. */
 export type WithdrawKey = {
@@ -69,7 +77,10 @@ export type Command =
   | entitlements.PolicyCommand
   | tasks.TaskCommand
   | observed.ObservedCommand
-  | tasks.ClaimTask;
+  | tasks.ClaimTask
+  | jobs.JobCommand
+  | sessions.SessionCommand
+  | sessions.FollowJob;
 
 export function emptyState(): OwnState {
   return {
@@ -79,6 +90,8 @@ export function emptyState(): OwnState {
     entitlements: entitlements.emptyEntitlements(),
     tasks: tasks.emptyTasks(),
     observed: observed.emptyObserved(),
+    jobs: jobs.emptyJobs(),
+    sessions: sessions.emptySessions(),
     lastSequence: 0,
     lastBusSequence: 0,
   };
@@ -92,7 +105,10 @@ export function decide(state: State, command: Command, nowMs: number): Decision<
       const wall = BigInt(command.wallMicros);
       const lastToken = token(known > wall ? known : wall);
       const lastBusSequence = command.isKept ? state.lastBusSequence : command.wallMicros;
-      return accept({ type: "plane.opened", lastToken, lastBusSequence, atMs: nowMs });
+      return accept<Event>(
+        { type: "plane.opened", lastToken, lastBusSequence, atMs: nowMs },
+        ...jobs.recover(state.jobs, nowMs),
+      );
     }
     case "plane.resume":
       return accept({ type: "plane.resumed", atMs: nowMs });
@@ -151,7 +167,88 @@ export function decide(state: State, command: Command, nowMs: number): Decision<
     case "observed.report":
     case "observed.leave":
       return observed.decide(state.observed, command, nowMs);
+    case "job.submit": {
+      const repeated = jobs.findRepeated(state.jobs, command);
+      if (repeated.refusal) return repeated;
+      const { job } = repeated;
+      return job ? accept(...askAgain(job, command)) : jobs.decide(state.jobs, command, nowMs);
+    }
+    case "job.emit": {
+      const decision = jobs.decide(state.jobs, command, nowMs);
+      return decision.refusal ? decision : accept(...decision.events.map(numberedIn(state)));
+    }
+    case "job.prepared":
+    case "job.start":
+    case "job.reserve":
+    case "job.settle":
+    case "job.end":
+    case "job.cancel":
+    case "job.orphan":
+    case "job.reclaim":
+      return jobs.decide(state.jobs, command, nowMs);
+    case "session.follow":
+      return followJob(state, command);
+    case "session.open":
+    case "session.resume":
+    case "session.detach":
+    case "session.acknowledge":
+    case "session.leave":
+    case "session.reject":
+      return sessions.decide(state.sessions, command, nowMs);
   }
+}
+
+/** A request that was made before: whoever made it again is told how it ended, or will be. */
+function askAgain(job: jobs.Job, { sessionId, requestId }: jobs.SubmitJob): Event[] {
+  const jobId = job.id;
+  const isSameRequest = job.sessionIds[0] === sessionId && job.requestId === requestId;
+  if (job.state === "preparing" || isSameRequest) return [];
+  if (job.state === "ended") {
+    const recalled = { afterSequence: job.endedSequence - 1, count: 1 };
+    return [{ type: "session.followed", sessionId, jobId, recalled, hasEnded: true }];
+  }
+  if (job.sessionIds.includes(sessionId)) return [];
+  return [{ type: "job.joined", jobId, sessionId }];
+}
+
+/** An event of a job with the number under which its own session is told, if it is. */
+function numberedIn({ jobs: { byId }, sessions: all }: State): (event: jobs.JobEvent) => Event {
+  return (event) => {
+    if (event.type !== "job.emitted") return event;
+    const own = byId.get(event.jobId)?.sessionIds[0];
+    const isTold = own !== undefined && all.followers.get(event.jobId)?.has(own);
+    if (!isTold || sessions.skipsOf(all, own).includes(event.kind)) return event;
+    return { ...event, ownSequence: sessions.lastEventSequence(all, own) + 1 };
+  };
+}
+
+function followJob(state: State, command: sessions.FollowJob): Decision<Event> {
+  const { sessionId, jobId, mayObserve, history } = command;
+  const session = state.sessions.byId.get(sessionId);
+  const job = state.jobs.byId.get(jobId);
+  if (!session) return refuse("session_gone", `there is no session ${sessionId}`);
+  if (!job || job.state === "preparing") {
+    return refuse("job_not_found", `there is no job ${jobId}`);
+  }
+  if (job.principal !== session.principal && !mayObserve) {
+    return refuse("permission_denied", `job ${jobId} is another principal's`);
+  }
+  const hasEnded = job.state === "ended";
+  if (history) {
+    const skips = sessions.skipsOf(state.sessions, sessionId);
+    const count = jobs.countTold(state.jobs, job, skips) - history.before;
+    const recalled = { afterSequence: history.afterSequence, count };
+    return accept({ type: "session.followed", sessionId, jobId, recalled, hasEnded });
+  }
+  // How it ended is told in any case.
+  const recalled = job.state === "ended" && { afterSequence: job.endedSequence - 1, count: 1 };
+  return accept({
+    type: "session.followed",
+    sessionId,
+    jobId,
+    ...(recalled && { recalled }),
+    hasEnded,
+  });
 }
 
 /** What follows when the time of one thing has come. */
@@ -167,6 +264,10 @@ function expire(state: State, due: Due, nowMs: number): Event[] {
       if (task?.state === "delayed") return [tasks.makeReady(state.tasks, task, nowMs)];
       return task ? [{ type: "task.forgotten", taskId: task.id }] : [];
     }
+    case "job":
+      return jobs.expire(state.jobs, due.jobId, nowMs);
+    case "session":
+      return [{ type: "session.expired", sessionId: due.sessionId }];
     case "agent": {
       const agent = state.registry.agents.get(due.agentId);
       switch (agent?.liveness) {
@@ -200,12 +301,14 @@ function livenessIn(state: State): elections.LivenessOf {
 /** Writes one fact. Total: a fact cannot be refused. */
 export function evolve(state: OwnState, event: Event): void {
   state.lastSequence += 1;
+  const sequence = state.lastSequence;
   if (topics[event.type] !== "") state.lastBusSequence += 1;
   switch (event.type) {
     case "plane.opened":
       state.leases.lastToken = event.lastToken;
       state.lastBusSequence = event.lastBusSequence;
       state.registry.listeningSinceMs = event.atMs;
+      sessions.detachAll(state.sessions, event.atMs);
       return;
     case "plane.resumed":
       state.registry.listeningSinceMs = event.atMs;
@@ -249,6 +352,47 @@ export function evolve(state: OwnState, event: Event): void {
     case "observed.left":
       observed.evolve(state.observed, event);
       return;
+    case "job.accepted": {
+      const { id, sessionIds } = event.job;
+      jobs.evolve(state.jobs, event, { sequence });
+      sessions.follow(state.sessions, sessionIds[0], id, sequence);
+      return;
+    }
+    case "job.joined":
+      jobs.evolve(state.jobs, event, { sequence });
+      sessions.follow(state.sessions, event.sessionId, event.jobId, sequence);
+      return;
+    case "job.emitted":
+      jobs.evolve(state.jobs, event, { sequence });
+      sessions.tell(state.sessions, event, sequence);
+      return;
+    case "job.ended":
+      jobs.evolve(state.jobs, event, { sequence });
+      sessions.tell(state.sessions, { jobId: event.jobId }, sequence);
+      sessions.dismiss(state.sessions, event.jobId, sequence);
+      return;
+    case "job.preparing":
+    case "job.withdrawn":
+    case "job.started":
+    case "job.reserved":
+    case "job.settled":
+    case "job.cancelling":
+    case "job.orphaned":
+    case "job.reclaimed":
+    case "job.offered":
+    case "job.forgotten":
+      jobs.evolve(state.jobs, event, { sequence });
+      return;
+    case "session.opened":
+    case "session.resumed":
+    case "session.detached":
+    case "session.expired":
+    case "session.acknowledged":
+    case "session.followed":
+    case "session.left":
+    case "session.rejected":
+      sessions.evolve(state.sessions, event, { sequence });
+      return;
   }
 }
 
@@ -266,6 +410,8 @@ export function nextDueAtMs(state: State): number {
     state.registry.due.first?.at ?? Number.POSITIVE_INFINITY,
     state.leases.due.first?.at ?? Number.POSITIVE_INFINITY,
     state.tasks.due.first?.at ?? Number.POSITIVE_INFINITY,
+    state.jobs.due.first?.at ?? Number.POSITIVE_INFINITY,
+    state.sessions.due.first?.at ?? Number.POSITIVE_INFINITY,
   );
 }
 
@@ -281,6 +427,10 @@ export function overdue(state: OwnState, nowMs: number): Due | undefined {
     if (lease?.at === atMs) return { of: "lease", taskId: lease.key };
     const task = state.tasks.due.first;
     if (task?.at === atMs) return { of: "task", taskId: task.key };
+    const job = state.jobs.due.first;
+    if (job?.at === atMs) return { of: "job", jobId: job.key };
+    const session = state.sessions.due.first;
+    if (session?.at === atMs) return { of: "session", sessionId: session.key };
     const agent =
       state.registry.due.first && state.registry.agents.get(state.registry.due.first.key);
     if (!agent) return undefined;
@@ -337,6 +487,28 @@ export function stirOf(event: Event): Stir | undefined {
     case "task.forgotten":
     case "observed.changed":
     case "observed.left":
+    case "job.preparing":
+    case "job.accepted":
+    case "job.withdrawn":
+    case "job.joined":
+    case "job.started":
+    case "job.emitted":
+    case "job.reserved":
+    case "job.settled":
+    case "job.cancelling":
+    case "job.orphaned":
+    case "job.reclaimed":
+    case "job.offered":
+    case "job.ended":
+    case "job.forgotten":
+    case "session.opened":
+    case "session.resumed":
+    case "session.detached":
+    case "session.expired":
+    case "session.acknowledged":
+    case "session.followed":
+    case "session.left":
+    case "session.rejected":
       return undefined;
   }
 }

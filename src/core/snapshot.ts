@@ -6,10 +6,12 @@
 import { type Election, putElection } from "./elections.ts";
 import { type Policy, putPolicy } from "./entitlements.ts";
 import { type AgentId, type TaskId, term, token } from "./ids.ts";
+import { type JobRow, putJobRow, rowOfJob } from "./jobs.ts";
 import { type Lease, putLease } from "./leases.ts";
 import { emptyState, type OwnState, type State } from "./machine.ts";
 import { type Observed, putObserved } from "./observed.ts";
 import { type Activity, type Agent, putAgent } from "./registry.ts";
+import { putSessionRow, rowOfSession, type SessionRow } from "./sessions.ts";
 import { keepBytes, putTask, type Task, withDefaults } from "./tasks.ts";
 
 type Rows = {
@@ -23,6 +25,8 @@ type Rows = {
   readonly input: readonly [TaskId, string];
   readonly output: readonly [TaskId, string];
   readonly observed: Observed;
+  readonly job: JobRow;
+  readonly session: SessionRow;
   /** Soft: left out of what is compared. */
   readonly heartbeat: readonly [AgentId, number];
 };
@@ -31,6 +35,8 @@ type Counters = {
   readonly lastToken: bigint;
   readonly lastBusSequence: number;
   readonly lastPlace: number;
+  /** Of jobs; the other is of tasks. */
+  readonly lastJobPlace: number;
   readonly listeningSinceMs: number;
 };
 
@@ -41,9 +47,11 @@ export type Section = {
 
 /** A consistent copy of the references, in one go. */
 export function capture(state: State): readonly Section[] {
-  const { registry, leases, elections, entitlements, tasks, observed, lastBusSequence } = state;
+  const { registry, leases, elections, entitlements, tasks, observed, jobs, sessions } = state;
+  const { lastBusSequence } = state;
   const { lastToken } = leases;
   const { lastPlace } = tasks;
+  const lastJobPlace = jobs.lastPlace;
   const { listeningSinceMs } = registry;
   // The dead and the ended come in the order of their ends, which is the order they are forgotten in.
   const living = [...registry.agents.values()].filter(({ id }) => !registry.dead.has(id));
@@ -53,7 +61,7 @@ export function capture(state: State): readonly Section[] {
   return [
     {
       name: "counters",
-      rows: [{ lastToken, lastBusSequence, lastPlace, listeningSinceMs }],
+      rows: [{ lastToken, lastBusSequence, lastPlace, lastJobPlace, listeningSinceMs }],
     },
     { name: "heartbeat", rows: [...registry.heartbeats] },
     { name: "agent", rows: living.concat(dead) },
@@ -65,6 +73,12 @@ export function capture(state: State): readonly Section[] {
     { name: "input", rows: [...tasks.inputs] },
     { name: "output", rows: [...tasks.outputs] },
     { name: "observed", rows: [...observed.byId.values()] },
+    // In the order of their places.
+    { name: "job", rows: [...jobs.byId.values()].map((job) => rowOfJob(jobs, job)) },
+    {
+      name: "session",
+      rows: [...sessions.byId.values()].map((session) => rowOfSession(sessions, session)),
+    },
   ];
 }
 
@@ -94,6 +108,7 @@ export class Restoring {
         state.leases.lastToken = token(BigInt(value.lastToken));
         state.lastBusSequence = value.lastBusSequence;
         state.tasks.lastPlace = value.lastPlace;
+        state.jobs.lastPlace = value.lastJobPlace ?? 0;
         state.registry.listeningSinceMs = value.listeningSinceMs;
         return;
       case "heartbeat":
@@ -129,6 +144,12 @@ export class Restoring {
         return;
       case "observed":
         putObserved(state.observed, value);
+        return;
+      case "job":
+        putJobRow(state.jobs, value);
+        return;
+      case "session":
+        putSessionRow(state.sessions, value);
         return;
     }
   }

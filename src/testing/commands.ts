@@ -1,15 +1,19 @@
 /** Commands in few words, with the defaults of the AgentKeeper SDK. */
 import assert from "node:assert/strict";
 import {
+  type Amount,
   agentId,
   type Card,
   type ClaimTask,
   type Command,
   groupName,
   isActivityState,
+  jobId,
   observedId,
   observedStates,
+  parseAmount,
   policyId,
+  sessionId,
   taskId,
   token,
 } from "../core/index.ts";
@@ -165,4 +169,124 @@ export function cancel(task: string): Of<"task.cancel"> {
 
 export function requeue(task: string): Of<"task.requeue"> {
   return { type: "task.requeue", taskId: taskId(task) };
+}
+
+/** Of its own principal, unless told otherwise. */
+export function openSession(
+  name: string,
+  parts: Partial<Of<"session.open">> = {},
+): Of<"session.open"> {
+  return {
+    type: "session.open",
+    sessionId: sessionId(`sess_${name}`),
+    principal: name,
+    tokenHash: `token of ${name}`,
+    features: [],
+    skips: [],
+    windowMs: 600_000,
+    ...parts,
+  };
+}
+
+export function resumeSession(
+  name: string,
+  parts: Partial<Of<"session.resume">> = {},
+): Of<"session.resume"> {
+  return {
+    type: "session.resume",
+    sessionId: sessionId(`sess_${name}`),
+    principal: name,
+    shownHash: `token of ${name}`,
+    tokenHash: `next token of ${name}`,
+    afterEventSequence: 0,
+    ...parts,
+  };
+}
+
+export function followJob(
+  name: string,
+  job: string,
+  parts: Partial<Of<"session.follow">> = {},
+): Of<"session.follow"> {
+  return {
+    type: "session.follow",
+    sessionId: sessionId(`sess_${name}`),
+    jobId: jobId(job),
+    mayObserve: false,
+    ...parts,
+  };
+}
+
+export function submitJob(
+  job: string,
+  name: string,
+  parts: Partial<Of<"job.submit">> = {},
+): Of<"job.submit"> {
+  return {
+    type: "job.submit",
+    jobId: jobId(job),
+    sessionId: sessionId(`sess_${name}`),
+    principal: name,
+    requestId: `request of ${job}`,
+    traceId: "00000000000000000000000000000001",
+    agent: { name: "echo" },
+    isRepeatable: false,
+    input: "null",
+    needsPreparing: false,
+    ...parts,
+  };
+}
+
+export function startJob(
+  job: string,
+  { isRemote = false }: { readonly isRemote?: boolean } = {},
+): Of<"job.start"> {
+  return { type: "job.start", jobId: jobId(job), worker: { id: "worker", isRemote } };
+}
+
+export function emit(job: string, parts: Partial<Of<"job.emit">> = {}): Of<"job.emit"> {
+  return {
+    type: "job.emit",
+    jobId: jobId(job),
+    attempt: 1,
+    kind: "log",
+    body: '{"level":"info","message":"a"}',
+    ...parts,
+  };
+}
+
+export function endJob(job: string, parts: Partial<Of<"job.end">> = {}): Of<"job.end"> {
+  const outcome = { status: "success", result: '"done"' } as const;
+  return { type: "job.end", jobId: jobId(job), attempt: 1, outcome, ...parts };
+}
+
+/** By whoever runs the machine, unless told otherwise. */
+export function cancelJob(job: string, parts: Partial<Of<"job.cancel">> = {}): Of<"job.cancel"> {
+  return { type: "job.cancel", jobId: jobId(job), reason: "", graceMs: 30_000, ...parts };
+}
+
+export function reserve(job: string, id: string, ...amounts: string[]): Of<"job.reserve"> {
+  return {
+    type: "job.reserve",
+    jobId: jobId(job),
+    attempt: 1,
+    reservationId: id,
+    amounts: amounts.map(amount),
+  };
+}
+
+export function settle(job: string, id: string, ...actual: string[]): Of<"job.settle"> {
+  return {
+    type: "job.settle",
+    jobId: jobId(job),
+    attempt: 1,
+    reservationId: id,
+    actual: actual.map(amount),
+  };
+}
+
+export function amount(text: string): Amount {
+  const parsed = parseAmount(text);
+  assert(parsed, text);
+  return parsed;
 }

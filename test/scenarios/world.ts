@@ -9,6 +9,8 @@ import {
   check,
   claimByKey,
   type Event,
+  idOfWork,
+  isWorkEvent,
   type Refusal,
   type State,
   topics,
@@ -288,6 +290,7 @@ function isTold({ event }: Entry): boolean {
 }
 
 function print(event: Event): string {
+  if (isWorkEvent(event)) return `${event.type} ${idOfWork(event)}`;
   switch (event.type) {
     case "plane.opened":
     case "plane.resumed":

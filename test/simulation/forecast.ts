@@ -85,6 +85,8 @@ export function forecast(state: State, command: Command): string | undefined {
     case "observed.report":
     case "observed.leave":
       return undefined;
+    default:
+      throw new Error(`nobody knows what ${command.type} must come to`);
   }
 }
 

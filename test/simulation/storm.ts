@@ -1209,8 +1209,9 @@ function isSamePlace(one: WaitingCommand, other: WaitingCommand): boolean {
 
 function inShort(command: Command): string {
   const words = Object.entries(command).map(([key, value]) => {
-    if (key === "card") return value.tools.join("+");
-    return typeof value === "object" ? Object.values(value).join(",") : String(value);
+    if (key === "card" && "card" in command) return command.card.tools.join("+");
+    const isList = typeof value === "object" && value !== null;
+    return isList ? Object.values(value).join(",") : String(value);
   });
   return words.filter((word) => word !== "").join(" ");
 }

@@ -1,6 +1,6 @@
 /** The core's things as AgentKeeper says them. */
 import type { Agent, Election, Event, Lease, Liveness, Policy, Task } from "../../core/index.ts";
-import { topics } from "../../core/index.ts";
+import { isWorkEvent, topics } from "../../core/index.ts";
 import type { Entry } from "../../log/index.ts";
 import * as wire from "../../wire/agentkeeper/index.ts";
 import { frame } from "../../wire/grpc/index.ts";
@@ -121,6 +121,7 @@ export function toWireEvent(event: Event, { busSequence, atMs }: When): wire.Eve
 }
 
 function payloadOf(event: Event): wire.Event["payload"] {
+  if (isWorkEvent(event)) return undefined;
   switch (event.type) {
     case "agent.registered":
     case "agent.unreachable":

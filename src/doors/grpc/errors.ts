@@ -24,6 +24,11 @@ export const grpcStatus: Readonly<Record<DoorCode, StatusName>> = {
   grant_expired: "FAILED_PRECONDITION",
   budget_exhausted: "FAILED_PRECONDITION",
   grant_too_wide: "PERMISSION_DENIED",
+  skill_not_found: "NOT_FOUND",
+  skill_version_not_found: "NOT_FOUND",
+  job_not_found: "NOT_FOUND",
+  attempt_over: "FAILED_PRECONDITION",
+  session_gone: "NOT_FOUND",
   // A claim waits instead; this is the answer to who does not want to.
   no_task: "NOT_FOUND",
   limit_reached: "RESOURCE_EXHAUSTED",

@@ -6,6 +6,8 @@ import {
   countTasks,
   type Election,
   type Event,
+  idOfWork,
+  isWorkEvent,
   type Lease,
   type State,
   type Task,
@@ -154,6 +156,7 @@ export function encodeEntry(entry: Entry): api.Entry {
 }
 
 function encodeEvent(event: Event): api.EntryBody {
+  if (isWorkEvent(event)) return { type: event.type, id: idOfWork(event) };
   switch (event.type) {
     case "agent.registered":
     case "agent.unreachable":

@@ -1,13 +1,15 @@
 /** Lists with search, order and pages. All is done here, so that a page need not hold what it shows. */
-import type {
-  Agent,
-  AgentId,
-  Election,
-  Event,
-  Lease,
-  Policy,
-  State,
-  Task,
+import {
+  type Agent,
+  type AgentId,
+  type Election,
+  type Event,
+  idOfWork,
+  isWorkEvent,
+  type Lease,
+  type Policy,
+  type State,
+  type Task,
 } from "../../core/index.ts";
 import type { Entry } from "../../log/index.ts";
 import type { Plane } from "../../plane/index.ts";
@@ -323,6 +325,7 @@ async function readPiece(
 
 /** Whether an event is about an agent, a task, a group or a policy. */
 function mentions(event: Event, id: string): boolean {
+  if (isWorkEvent(event)) return idOfWork(event) === id;
   switch (event.type) {
     case "agent.registered":
     case "agent.unreachable":

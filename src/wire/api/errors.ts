@@ -32,6 +32,11 @@ export type ErrorCode =
   | "grant_expired"
   | "budget_exhausted"
   | "grant_too_wide"
+  | "skill_not_found"
+  | "skill_version_not_found"
+  | "job_not_found"
+  | "attempt_over"
+  | "session_gone"
   | "limit_reached"
   | "unavailable"
   | "internal";

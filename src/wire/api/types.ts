@@ -416,7 +416,33 @@ export type EntryBody =
     }
   | { readonly type: "task.forgotten"; readonly taskId: string }
   | { readonly type: "observed.changed" | "observed.left"; readonly observed: Observed }
+  | { readonly type: WorkEventType; readonly id: string }
   | { readonly type: "plane.opened" | "plane.resumed" };
+
+/** What happens to a job, or to a session that asks for jobs. What is said there is for who may follow it. */
+export type WorkEventType =
+  | "job.preparing"
+  | "job.accepted"
+  | "job.withdrawn"
+  | "job.joined"
+  | "job.started"
+  | "job.emitted"
+  | "job.reserved"
+  | "job.settled"
+  | "job.cancelling"
+  | "job.orphaned"
+  | "job.reclaimed"
+  | "job.offered"
+  | "job.ended"
+  | "job.forgotten"
+  | "session.opened"
+  | "session.resumed"
+  | "session.detached"
+  | "session.expired"
+  | "session.acknowledged"
+  | "session.followed"
+  | "session.left"
+  | "session.rejected";
 
 /** Asks for a page. */
 export type PageRequest<Sort extends string> = {

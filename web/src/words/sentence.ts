@@ -140,6 +140,10 @@ export function sentenceOf(entry: Entry): readonly Part[] {
     case "plane.resumed":
       return ["the daemon went on after a pause"];
   }
+  if ("id" in entry) {
+    const [what, happened] = entry.type.split(".");
+    return [`${what} `, { name: entry.id }, ` ${happened}`];
+  }
   // A newer daemon may have events that this page does not know.
   return [(entry satisfies never as { type: string }).type];
 }

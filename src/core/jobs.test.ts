@@ -1,0 +1,337 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { BareLoop } from "../testing/bare-loop.ts";
+import {
+  amount,
+  cancelJob,
+  emit,
+  endJob,
+  followJob,
+  openSession,
+  reserve,
+  settle,
+  startJob,
+  submitJob,
+} from "../testing/commands.ts";
+import type { Event } from "./events.ts";
+import { jobId, sessionId } from "./ids.ts";
+import type { Job } from "./jobs.ts";
+import { limits } from "./limits.ts";
+import type { Command } from "./machine.ts";
+import { capture, describe, printRow, Restoring } from "./snapshot.ts";
+
+const ada = sessionId("sess_ada");
+const eve = sessionId("sess_eve");
+
+/** What commands come to, in words. */
+class Desk {
+  loop: BareLoop = new BareLoop();
+
+  do(command: Command): readonly string[] {
+    return this.loop.accept(command).map(tell);
+  }
+
+  refusal(command: Command): string | undefined {
+    return this.loop.refusal(command);
+  }
+
+  later(ms: number): readonly string[] {
+    return this.loop.at(this.loop.nowMs + ms).map(tell);
+  }
+
+  /** The process ends, and another goes on from a snapshot. */
+  restart(): readonly string[] {
+    const { state, nowMs } = this.loop;
+    const restoring = new Restoring();
+    for (const section of capture(state)) {
+      for (const index of section.rows.keys())
+        restoring.add(section.name, printRow(section, index));
+    }
+    restoring.state.lastSequence = state.lastSequence;
+    assert.equal(describe(restoring.state), describe(state));
+    this.loop = new BareLoop(restoring.state);
+    this.loop.nowMs = nowMs;
+    return this.do({ type: "plane.open", wallMicros: 1, isKept: true }).slice(1);
+  }
+
+  the(job: string): Job {
+    const found = this.loop.state.jobs.byId.get(jobId(job));
+    assert(found, `there is no ${job}`);
+    return found;
+  }
+
+  /** The last number that a session was given. */
+  numberOf(name: string): number | undefined {
+    return this.loop.state.sessions.lastEventSequences.get(sessionId(`sess_${name}`));
+  }
+}
+
+function tell(event: Event): string {
+  const words: (string | undefined)[] = [event.type];
+  if ("job" in event) words.push(event.job.id);
+  if ("jobId" in event) words.push(event.jobId);
+  if ("sessionId" in event) words.push(event.sessionId);
+  if (event.type === "job.ended") {
+    const { outcome } = event;
+    words.push(outcome.status, outcome.status === "success" ? undefined : outcome.failure.code);
+  }
+  if (event.type === "job.emitted" && event.ownSequence !== undefined) {
+    words.push(`#${event.ownSequence}`);
+  }
+  return words.filter((word) => word !== undefined).join(" ");
+}
+
+function opened(): Desk {
+  const desk = new Desk();
+  desk.do(openSession("ada"));
+  desk.do(openSession("eve"));
+  return desk;
+}
+
+function running(parts: Parameters<typeof submitJob>[2] = {}, isRemote = false): Desk {
+  const desk = opened();
+  desk.do(submitJob("job_1", "ada", parts));
+  desk.do(startJob("job_1", { isRemote }));
+  return desk;
+}
+
+const byAda = { by: { sessionId: ada, principal: "ada" } };
+
+test("a job is accepted, started, says something and ends, under numbers of its session", () => {
+  const desk = opened();
+  assert.deepEqual(desk.do(submitJob("job_1", "ada")), ["job.accepted job_1"]);
+  assert.deepEqual(desk.do(startJob("job_1")), ["job.started job_1"]);
+  assert.deepEqual(desk.do(emit("job_1")), ["job.emitted job_1 #1"]);
+  assert.deepEqual(desk.do(emit("job_1")), ["job.emitted job_1 #2"]);
+  assert.deepEqual(desk.do(endJob("job_1")), ["job.ended job_1 success"]);
+  assert.equal(desk.numberOf("ada"), 3);
+  assert.equal(desk.numberOf("eve"), 0);
+  assert.equal(desk.loop.state.jobs.inputs.size, 0);
+  assert.equal(desk.refusal(emit("job_1")), "attempt_over");
+});
+
+test("what an older attempt says is not heard", () => {
+  const desk = running({ isRepeatable: true });
+  assert.deepEqual(desk.restart(), ["job.offered job_1"]);
+  assert.equal(desk.refusal(emit("job_1")), "attempt_over");
+  desk.do(startJob("job_1"));
+  assert.equal(desk.refusal(endJob("job_1")), "attempt_over");
+  desk.do(emit("job_1", { attempt: 2 }));
+  assert.deepEqual(desk.do(endJob("job_1", { attempt: 2 })), ["job.ended job_1 success"]);
+});
+
+test("a job whose process died ends and says so, unless its worker is elsewhere and comes back", () => {
+  assert.deepEqual(running().restart(), ["job.ended job_1 error worker_lost"]);
+  const desk = running({}, true);
+  assert.deepEqual(desk.restart(), ["job.orphaned job_1"]);
+  desk.do(emit("job_1", { workerSequence: 1 }));
+  desk.do({ type: "job.reclaim", jobId: jobId("job_1"), attempt: 1 });
+  assert.deepEqual(desk.later(limits.workerGraceMs), []);
+  desk.do({ type: "job.orphan", jobId: jobId("job_1"), graceMs: 5_000 });
+  assert.deepEqual(desk.later(5_000), ["job.ended job_1 error worker_lost"]);
+});
+
+test("what a worker says again after it was away is heard once", () => {
+  const desk = running({}, true);
+  assert.equal(desk.do(emit("job_1", { workerSequence: 1 })).length, 1);
+  assert.equal(desk.do(emit("job_1", { workerSequence: 1 })).length, 0);
+  assert.equal(desk.do(emit("job_1", { workerSequence: 2 })).length, 1);
+});
+
+test("the same key asks for the same job, also after a restart; for another it is refused", () => {
+  const key = { text: "k", fingerprint: "f" };
+  const desk = opened();
+  desk.do(submitJob("job_1", "ada", { key }));
+  assert.deepEqual(desk.do(submitJob("job_2", "ada", { key })), []);
+  desk.restart();
+  assert.deepEqual(desk.do(submitJob("job_3", "ada", { key })), []);
+  const other = { key: { text: "k", fingerprint: "g" } };
+  assert.equal(desk.refusal(submitJob("job_4", "ada", other)), "key_reused");
+  assert.deepEqual(desk.do(submitJob("job_5", "eve", other)), ["job.accepted job_5"]);
+});
+
+test("who asks again from another session may cancel, and is told how it ends", () => {
+  const key = { text: "k", fingerprint: "f" };
+  const desk = running({ key });
+  desk.do(openSession("ada_2", { principal: "ada" }));
+  const second = { sessionId: sessionId("sess_ada_2"), principal: "ada" };
+  assert.equal(desk.refusal(cancelJob("job_1", { by: second })), "permission_denied");
+  assert.deepEqual(desk.do(submitJob("job_2", "ada", { key, ...second })), [
+    "job.joined job_1 sess_ada_2",
+  ]);
+  desk.do(emit("job_1"));
+  desk.do(cancelJob("job_1", { by: second }));
+  desk.do(endJob("job_1"));
+  assert.equal(desk.numberOf("ada_2"), 2);
+  assert.deepEqual(desk.do(submitJob("job_3", "ada", { key, ...second })), [
+    "session.followed job_1 sess_ada_2",
+  ]);
+  assert.equal(desk.numberOf("ada_2"), 3);
+});
+
+test("a request that was sent twice is one job", () => {
+  const desk = running();
+  const requestId = "request of job_1";
+  assert.deepEqual(desk.do(submitJob("job_2", "ada", { requestId })), []);
+  assert.equal(desk.loop.state.jobs.byId.size, 1);
+});
+
+test("a cancelled job ends as cancelled whatever it returns, or when its time to unwind is over", () => {
+  const desk = running();
+  assert.deepEqual(desk.do(cancelJob("job_1", byAda)), ["job.cancelling job_1"]);
+  assert.deepEqual(desk.do(cancelJob("job_1", byAda)), []);
+  assert.deepEqual(desk.do(endJob("job_1")), ["job.ended job_1 cancelled job_cancelled"]);
+  assert.deepEqual(desk.do(cancelJob("job_1", byAda)), []);
+  const stuck = running();
+  stuck.do(cancelJob("job_1"));
+  assert.deepEqual(stuck.later(29_999), []);
+  assert.deepEqual(stuck.later(1), ["job.ended job_1 cancelled job_cancelled"]);
+  const waiting = opened();
+  waiting.do(submitJob("job_1", "ada"));
+  assert.deepEqual(waiting.do(cancelJob("job_1")), ["job.ended job_1 cancelled job_cancelled"]);
+});
+
+test("others see no job and cancel none", () => {
+  const desk = running();
+  const byEve = { by: { sessionId: eve, principal: "eve" } };
+  assert.equal(desk.refusal(cancelJob("job_1", byEve)), "job_not_found");
+  assert.equal(desk.refusal(followJob("eve", "job_1")), "permission_denied");
+  assert.deepEqual(desk.do(followJob("eve", "job_1", { mayObserve: true })), [
+    "session.followed job_1 sess_eve",
+  ]);
+});
+
+test("a job ends when it has run too long, and when its grant is over, be it in a year", () => {
+  const desk = running({ runMsMax: 5_000 });
+  assert.deepEqual(desk.later(4_999), []);
+  assert.deepEqual(desk.later(1), ["job.ended job_1 timed_out job_timed_out"]);
+  const yearMs = 365 * 86_400_000;
+  const long = running({ expiresAt: new Date(yearMs).toISOString() });
+  assert.deepEqual(long.later(yearMs - 1), []);
+  assert.deepEqual(long.later(1), ["job.ended job_1 error grant_expired"]);
+});
+
+test("a session has no more than so many jobs that have not ended", () => {
+  const desk = opened();
+  for (let index = 0; index < limits.jobsOfSessionMax; index += 1) {
+    desk.do(submitJob(`job_${index}`, "ada"));
+  }
+  assert.equal(desk.refusal(submitJob("job_more", "ada")), "limit_reached");
+  desk.do(cancelJob("job_1"));
+  desk.do(submitJob("job_more", "ada"));
+});
+
+const capabilities = { "tool.call": ["search.*"], "cost.budget": ["USD:1.00"] };
+const below = (parent: string, delegateId = "d1"): Parameters<typeof submitJob>[2] => ({
+  parentId: jobId(parent),
+  delegateId,
+  capabilities,
+});
+
+test("a child gets no more than its parent has, and its spending is its parent's too", () => {
+  const desk = running({ capabilities });
+  const asking = (wanted: object): Command =>
+    submitJob("job_2", "ada", { ...below("job_1"), capabilities: wanted });
+  assert.equal(desk.refusal(asking({ "tool.call": ["**"] })), "grant_too_wide");
+  assert.equal(desk.refusal(asking({ "cost.budget": ["USD:1.01"] })), "grant_too_wide");
+  desk.do(asking({ "cost.budget": ["USD:0.60"] }));
+  desk.do(startJob("job_2"));
+  desk.do(emit("job_2", { kind: "metric", spent: amount("USD:0.25") }));
+  const [counter] = desk.loop.state.jobs.budgets.get(jobId("job_1")) ?? [];
+  assert.equal(counter?.spent.units, 25n);
+  assert.equal(desk.refusal(submitJob("job_3", "ada", below("job_1", "d2"))), "grant_too_wide");
+});
+
+test("what is set aside is all that counts as spent when nobody says what it came to", () => {
+  const desk = running({ capabilities });
+  desk.do(reserve("job_1", "a", "USD:0.70"));
+  assert.equal(desk.refusal(reserve("job_1", "b", "USD:0.70")), "budget_exhausted");
+  desk.do(settle("job_1", "a"));
+  desk.do(reserve("job_1", "b", "USD:0.70"));
+  desk.restart();
+  const [counter] = desk.loop.state.jobs.budgets.get(jobId("job_1")) ?? [];
+  assert.deepEqual([counter?.spent.units, counter?.reserved.units], [70n, 0n]);
+});
+
+test("a parent that does not end well takes its children along; one that does leaves them", () => {
+  const desk = running({ capabilities });
+  desk.do(submitJob("job_2", "ada", below("job_1")));
+  desk.do(startJob("job_2"));
+  desk.do(submitJob("job_3", "ada", below("job_2")));
+  const failure = { code: "X", message: "x", isRetryable: true };
+  assert.deepEqual(desk.do(endJob("job_1", { outcome: { status: "error", failure } })), [
+    "job.ended job_1 error X",
+    "job.cancelling job_2",
+  ]);
+  assert.deepEqual(desk.do(endJob("job_2")), [
+    "job.ended job_2 cancelled job_cancelled",
+    "job.ended job_3 cancelled job_cancelled",
+  ]);
+  const happy = running({ capabilities });
+  happy.do(submitJob("job_2", "ada", below("job_1")));
+  assert.deepEqual(happy.do(endJob("job_1")), ["job.ended job_1 success"]);
+  assert.equal(happy.the("job_2").state, "pending");
+});
+
+test("delegation goes only so deep, and a parent that is gone or another's has no children", () => {
+  const desk = running({ capabilities });
+  for (let depth = 1; depth <= limits.delegationDepthMax; depth += 1) {
+    desk.do(submitJob(`job_${depth + 1}`, "ada", below(`job_${depth}`)));
+  }
+  const deepest = `job_${limits.delegationDepthMax + 1}`;
+  assert.equal(desk.refusal(submitJob("job_x", "ada", below(deepest))), "limit_reached");
+  assert.equal(desk.refusal(submitJob("job_x", "ada", below("job_none"))), "job_not_found");
+  assert.equal(desk.refusal(submitJob("job_x", "eve", below("job_1"))), "job_not_found");
+});
+
+test("a job that is being prepared is nobody's business, and nothing if it never is", () => {
+  const desk = opened();
+  const preparing = submitJob("job_1", "ada", { needsPreparing: true });
+  assert.deepEqual(desk.do(preparing), ["job.preparing job_1"]);
+  assert.equal(desk.refusal(startJob("job_1")), "attempt_over");
+  assert.equal(desk.refusal(cancelJob("job_1")), "job_not_found");
+  assert.deepEqual(desk.do({ type: "job.prepared", jobId: jobId("job_1"), isReady: true }), [
+    "job.accepted job_1",
+  ]);
+  assert.equal(desk.loop.state.jobs.inputs.get(jobId("job_1")), "null");
+  const dropped = opened();
+  dropped.do(preparing);
+  assert.deepEqual(dropped.restart(), ["job.withdrawn job_1"]);
+  assert.equal(dropped.loop.state.jobs.byId.size, 0);
+});
+
+test("of a principal's ended jobs the most recent are remembered, and for a day", () => {
+  const desk = opened();
+  for (let index = 0; index <= limits.endedJobsMax; index += 1) {
+    desk.do(submitJob(`job_${index}`, "ada"));
+    desk.do(cancelJob(`job_${index}`));
+  }
+  const { jobs } = desk.loop.state;
+  assert.equal(jobs.byId.size, limits.endedJobsMax);
+  assert.equal(jobs.byId.has(jobId("job_0")), false);
+  desk.later(limits.endedJobKeptMs);
+  const left = [jobs.byId, jobs.byPrincipal, jobs.byRequest, jobs.tallies, jobs.budgets];
+  assert.deepEqual(
+    left.map(({ size }) => size),
+    [0, 0, 0, 0, 0],
+  );
+});
+
+test("history is told from where it was asked for, without the kinds that are passed over", () => {
+  const desk = running();
+  for (const kind of ["log", "progress", "log", "progress", "log"])
+    desk.do(emit("job_1", { kind }));
+  desk.do(openSession("ada_2", { principal: "ada", skips: ["progress"] }));
+  const history = { afterSequence: 0, before: 0 };
+  desk.do(followJob("ada_2", "job_1", { history }));
+  assert.equal(desk.numberOf("ada_2"), 3);
+  desk.do(emit("job_1", { kind: "progress" }));
+  desk.do(emit("job_1"));
+  assert.equal(desk.numberOf("ada_2"), 4);
+  desk.do(endJob("job_1"));
+  assert.equal(desk.numberOf("ada_2"), 5);
+  desk.do(followJob("ada_2", "job_1", { history }));
+  assert.equal(desk.numberOf("ada_2"), 5 + 5);
+  desk.do(followJob("ada_2", "job_1"));
+  assert.equal(desk.numberOf("ada_2"), 11);
+});

@@ -1,0 +1,948 @@
+/**
+ * Work that a worker executes. A job is
+ * - `preparing`: asked for and allowed, while its credentials are being made. Nobody sees it yet;
+ * - `pending`: accepted, and waits for a worker;
+ * - `running`: one worker has it. If the worker is lost it is `orphaned` for a while, in which the worker may
+ *   come back; after that it is offered again if it may be repeated, and ends otherwise. While it is
+ *   being cancelled it runs on until its worker has unwound, or the time for that has passed;
+ * - `ended`: `success`, `error`, `cancelled` or `timed_out`. Final.
+ *
+ * What a job says goes into the log, as events of its own stream, and is not kept here; only counted. Its
+ * input is kept while it may be needed again.
+ */
+import { accept, type Decision, type Refused, refuse } from "./decision.ts";
+import * as grants from "./grants.ts";
+import type { JobId, SessionId } from "./ids.ts";
+import { limits } from "./limits.ts";
+import { PriorityMap } from "./priority-map.ts";
+import { Roll } from "./roll.ts";
+
+export type Job = JobRecord & JobState;
+
+type JobRecord = {
+  readonly id: JobId;
+  /** The agent as it was resolved: a name, or `name@version`. */
+  readonly agent: string;
+  readonly principal: string;
+  /** Who asked for it, and may cancel it: the first one's numbers are the job's own. */
+  readonly sessionIds: readonly [SessionId, ...SessionId[]];
+  /** What the session called its request. */
+  readonly requestId: string;
+  readonly traceId: string;
+  readonly parentId?: JobId;
+  /** What the parent calls it. */
+  readonly delegateId?: string;
+  /** How many ancestors it has. */
+  readonly depth: number;
+  readonly grant: grants.Grant;
+  /** How long it may run. */
+  readonly runMsMax?: number;
+  /** Whether it may be run again when its worker was lost. */
+  readonly isRepeatable: boolean;
+  readonly key?: Key;
+  readonly createdAtMs: number;
+  /** Grows with each job: what lists are ordered by. */
+  readonly place: number;
+  /** How often it was started. What an earlier attempt says is not heard. */
+  readonly attempt: number;
+};
+
+/** What a caller calls its request, so that asking twice is asking once. */
+export type Key = {
+  readonly text: string;
+  /** Of all that was asked for: the same key for something else is refused. */
+  readonly fingerprint: string;
+};
+
+export type JobState =
+  | { readonly state: "preparing" }
+  | { readonly state: "pending" }
+  | {
+      readonly state: "running";
+      readonly worker: Worker;
+      readonly startedAtMs: number;
+      readonly cancelling?: { readonly reason: string; readonly untilMs: number };
+      readonly orphanedUntilMs?: number;
+    }
+  | {
+      readonly state: "ended";
+      readonly status: EndStatus;
+      readonly endedAtMs: number;
+      /** Where in the log its end stands. */
+      readonly endedSequence: number;
+    };
+
+export type EndStatus = "success" | "error" | "cancelled" | "timed_out";
+
+/** One that is part of this process ends with it. */
+export type Worker = { readonly id: string; readonly isRemote: boolean };
+
+export type Failure = {
+  /** Of ours, or whatever the agent said. */
+  readonly code: string;
+  readonly message: string;
+  readonly isRetryable: boolean;
+  /** JSON. */
+  readonly details?: string;
+};
+
+export type Outcome =
+  | {
+      readonly status: "success";
+      /** JSON; absent if there is none, or if it was streamed. */
+      readonly result?: string;
+      readonly streamed?: { readonly resultId: string; readonly bytes: number };
+      readonly summary?: string;
+    }
+  | { readonly status: Exclude<EndStatus, "success">; readonly failure: Failure };
+
+export type Jobs = {
+  readonly byId: ReadonlyMap<JobId, Job>;
+  /** JSON, of those that may be started yet. */
+  readonly inputs: ReadonlyMap<JobId, string>;
+  readonly budgets: ReadonlyMap<JobId, grants.Budget>;
+  /** What is set aside for work that is under way, by what the job calls it. */
+  readonly reservations: ReadonlyMap<JobId, ReadonlyMap<string, readonly grants.Amount[]>>;
+  readonly tallies: ReadonlyMap<JobId, Readonly<Tally>>;
+  readonly children: ReadonlyMap<JobId, ReadonlySet<JobId>>;
+  readonly byKey: ReadonlyMap<string, JobId>;
+  readonly byRequest: ReadonlyMap<string, JobId>;
+  /** Unfinished ones, by the session that asked for them. */
+  readonly unfinished: ReadonlyMap<SessionId, ReadonlySet<JobId>>;
+  readonly byPrincipal: ReadonlyMap<string, Pick<Roll<JobId>, "after" | "size">>;
+  /** Those that wait for a worker. */
+  readonly pending: ReadonlySet<JobId>;
+  /** Ended ones of each principal, in the order in which they ended. */
+  readonly ended: ReadonlyMap<string, Pick<PriorityMap<JobId>, "first" | "size">>;
+  readonly lastPlace: number;
+  readonly bytes: number;
+  readonly due: Pick<PriorityMap<JobId>, "first">;
+};
+
+export type OwnJobs = {
+  readonly byId: Map<JobId, Job>;
+  readonly inputs: Map<JobId, string>;
+  readonly budgets: Map<JobId, grants.Budget>;
+  readonly reservations: Map<JobId, Map<string, readonly grants.Amount[]>>;
+  readonly tallies: Map<JobId, Tally>;
+  readonly children: Map<JobId, Set<JobId>>;
+  readonly byKey: Map<string, JobId>;
+  readonly byRequest: Map<string, JobId>;
+  readonly unfinished: Map<SessionId, Set<JobId>>;
+  readonly byPrincipal: Map<string, Roll<JobId>>;
+  readonly pending: Set<JobId>;
+  readonly ended: Map<string, PriorityMap<JobId>>;
+  lastPlace: number;
+  bytes: number;
+  readonly due: PriorityMap<JobId>;
+};
+
+/** How much a job has said. */
+export type Tally = {
+  events: number;
+  /** Of those kinds that a session may pass over. */
+  readonly byKind: Map<string, number>;
+  /** The last number of its own session that it took. */
+  ownSequence: number;
+  /** What a remote worker counts for itself: what it says again is not heard twice. */
+  workerSequence: number;
+};
+
+/** Asked for by a session, or by another job in whose session it runs. */
+export type SubmitJob = {
+  readonly type: "job.submit";
+  readonly jobId: JobId;
+  readonly sessionId: SessionId;
+  readonly principal: string;
+  readonly requestId: string;
+  readonly traceId: string;
+  /** What it was resolved to, or why it could not be: other things are looked at first. */
+  readonly agent: { readonly name: string; readonly refusal?: never } | Refused;
+  readonly isRepeatable: boolean;
+  readonly capabilities?: unknown;
+  readonly expiresAt?: string;
+  /** JSON. */
+  readonly input: string;
+  readonly runMsMax?: number;
+  readonly key?: Key;
+  readonly parentId?: JobId;
+  readonly delegateId?: string;
+  /** Whether credentials must be made before it is accepted. */
+  readonly needsPreparing: boolean;
+};
+
+export type JobCommand =
+  | SubmitJob
+  /** Its credentials are there; or they are not, and nobody was told of it. */
+  | { readonly type: "job.prepared"; readonly jobId: JobId; readonly isReady: boolean }
+  | { readonly type: "job.start"; readonly jobId: JobId; readonly worker: Worker }
+  | EmitJobEvent
+  | {
+      readonly type: "job.reserve";
+      readonly jobId: JobId;
+      readonly attempt: number;
+      readonly reservationId: string;
+      readonly amounts: readonly grants.Amount[];
+    }
+  | {
+      readonly type: "job.settle";
+      readonly jobId: JobId;
+      readonly attempt: number;
+      readonly reservationId: string;
+      readonly actual: readonly grants.Amount[];
+    }
+  | {
+      readonly type: "job.end";
+      readonly jobId: JobId;
+      readonly attempt: number;
+      readonly outcome: Outcome;
+    }
+  | {
+      readonly type: "job.cancel";
+      readonly jobId: JobId;
+      /** Absent: whoever runs this machine. */
+      readonly by?: { readonly sessionId: SessionId; readonly principal: string };
+      readonly reason: string;
+      readonly graceMs: number;
+    }
+  /** Its worker is gone, for all we know. */
+  | { readonly type: "job.orphan"; readonly jobId: JobId; readonly graceMs: number }
+  /** Its worker is back, and has it still. */
+  | { readonly type: "job.reclaim"; readonly jobId: JobId; readonly attempt: number };
+
+export type EmitJobEvent = {
+  readonly type: "job.emit";
+  readonly jobId: JobId;
+  readonly attempt: number;
+  readonly kind: string;
+  /** JSON. */
+  readonly body: string;
+  /** What it says that it cost. */
+  readonly spent?: grants.Amount;
+  /** The currency whose rest it tells. */
+  readonly told?: string;
+  readonly workerSequence?: number;
+};
+
+export type JobEvent =
+  /** With the input only here, so that later events can carry the whole record. */
+  | { readonly type: "job.preparing"; readonly job: Job; readonly input: string }
+  | { readonly type: "job.accepted"; readonly job: Job; readonly input?: string }
+  /** It was never accepted, and is nothing. */
+  | { readonly type: "job.withdrawn"; readonly jobId: JobId }
+  /** Another session asked for the same. */
+  | { readonly type: "job.joined"; readonly jobId: JobId; readonly sessionId: SessionId }
+  | {
+      readonly type: "job.started";
+      readonly jobId: JobId;
+      readonly attempt: number;
+      readonly worker: Worker;
+      readonly atMs: number;
+    }
+  | {
+      readonly type: "job.emitted";
+      readonly jobId: JobId;
+      readonly kind: string;
+      /** The number that its own session is told it under, if it is. */
+      readonly ownSequence?: number;
+      readonly spent?: grants.Amount;
+      readonly told?: string;
+      readonly workerSequence?: number;
+      /** JSON. */
+      readonly body: string;
+    }
+  | {
+      readonly type: "job.reserved";
+      readonly jobId: JobId;
+      readonly reservationId: string;
+      readonly amounts: readonly grants.Amount[];
+    }
+  | {
+      readonly type: "job.settled";
+      readonly jobId: JobId;
+      readonly reservationId: string;
+      readonly actual: readonly grants.Amount[];
+    }
+  | {
+      readonly type: "job.cancelling";
+      readonly jobId: JobId;
+      readonly reason: string;
+      readonly untilMs: number;
+    }
+  | { readonly type: "job.orphaned"; readonly jobId: JobId; readonly untilMs: number }
+  | { readonly type: "job.reclaimed"; readonly jobId: JobId }
+  /** It waits for a worker again. */
+  | { readonly type: "job.offered"; readonly jobId: JobId }
+  | {
+      readonly type: "job.ended";
+      readonly jobId: JobId;
+      readonly outcome: Outcome;
+      readonly atMs: number;
+    }
+  | { readonly type: "job.forgotten"; readonly jobId: JobId };
+
+export function emptyJobs(): OwnJobs {
+  return {
+    byId: new Map(),
+    inputs: new Map(),
+    budgets: new Map(),
+    reservations: new Map(),
+    tallies: new Map(),
+    children: new Map(),
+    byKey: new Map(),
+    byRequest: new Map(),
+    unfinished: new Map(),
+    byPrincipal: new Map(),
+    pending: new Set(),
+    ended: new Map(),
+    lastPlace: 0,
+    bytes: 0,
+    due: new PriorityMap(),
+  };
+}
+
+/** Expects of `job.submit` that it is new: see `findRepeated`. */
+export function decide(jobs: Jobs, command: JobCommand, nowMs: number): Decision<JobEvent> {
+  switch (command.type) {
+    case "job.submit":
+      return submit(jobs, command, nowMs);
+    case "job.prepared": {
+      const job = jobs.byId.get(command.jobId);
+      if (job?.state !== "preparing") return refuseUnknown(command.jobId);
+      return command.isReady
+        ? accept({ type: "job.accepted", job: { ...job, state: "pending" } })
+        : accept({ type: "job.withdrawn", jobId: job.id });
+    }
+    case "job.start": {
+      const job = jobs.byId.get(command.jobId);
+      if (!job) return refuseUnknown(command.jobId);
+      if (job.state !== "pending") {
+        return refuse("attempt_over", `job ${job.id} does not wait for a worker`);
+      }
+      const { id: jobId, attempt } = job;
+      const { worker } = command;
+      return accept({ type: "job.started", jobId, attempt: attempt + 1, worker, atMs: nowMs });
+    }
+    case "job.emit": {
+      const running = requireRunning(jobs, command);
+      if (running.refusal) return running;
+      const { type: _, attempt: __, ...said } = command;
+      const heard = jobs.tallies.get(command.jobId)?.workerSequence ?? 0;
+      const isAgain = command.workerSequence !== undefined && command.workerSequence <= heard;
+      return isAgain ? accept() : accept({ type: "job.emitted", ...said });
+    }
+    case "job.reserve": {
+      const running = requireRunning(jobs, command);
+      if (running.refusal) return running;
+      return reserve(jobs, command);
+    }
+    case "job.settle": {
+      const { jobId, reservationId, actual } = command;
+      if (!jobs.reservations.get(jobId)?.has(reservationId)) {
+        return refuse("invalid_argument", `job ${jobId} has nothing reserved as ${reservationId}`);
+      }
+      return accept({ type: "job.settled", jobId, reservationId, actual });
+    }
+    case "job.end": {
+      const running = requireRunning(jobs, command);
+      if (running.refusal) return running;
+      const { job } = running;
+      // Whatever it came to: who cancelled it was told that it is.
+      const outcome = job.cancelling ? cancelled(job.cancelling.reason) : command.outcome;
+      return accept(...end(jobs, job, outcome, nowMs));
+    }
+    case "job.cancel":
+      return cancel(jobs, command, nowMs);
+    case "job.orphan": {
+      const job = jobs.byId.get(command.jobId);
+      if (job?.state !== "running" || job.orphanedUntilMs !== undefined) return accept();
+      const untilMs = nowMs + command.graceMs;
+      return accept({ type: "job.orphaned", jobId: job.id, untilMs });
+    }
+    case "job.reclaim": {
+      const running = requireRunning(jobs, command);
+      if (running.refusal) return running;
+      const isOrphaned = running.job.orphanedUntilMs !== undefined;
+      return isOrphaned ? accept({ type: "job.reclaimed", jobId: command.jobId }) : accept();
+    }
+  }
+}
+
+type Asked = Pick<SubmitJob, "sessionId" | "principal" | "requestId" | "key">;
+
+/** The job that was asked for before under the same key or in the same request; or that it was another one. */
+export function findRepeated(
+  jobs: Jobs,
+  { sessionId, principal, requestId, key }: Asked,
+): { readonly job: Job | undefined; readonly refusal?: never } | Refused {
+  const find = (id: JobId | undefined): Job | undefined =>
+    id === undefined ? undefined : jobs.byId.get(id);
+  const same = find(jobs.byRequest.get(requestKey(sessionId, requestId)));
+  if (same) return { job: same };
+  const job = key && find(jobs.byKey.get(keyOf(principal, key)));
+  if (!job || job.key?.fingerprint === key?.fingerprint) return { job };
+  return refuse("key_reused", `the key ${key?.text} was used for job ${job.id}, which is another`, {
+    jobId: job.id,
+  });
+}
+
+/** As it is known now, whoever asked for it first. */
+export function findAsked(jobs: Jobs, asked: Asked): Job | undefined {
+  const repeated = findRepeated(jobs, asked);
+  return repeated.refusal ? undefined : repeated.job;
+}
+
+function submit(jobs: Jobs, command: SubmitJob, nowMs: number): Decision<JobEvent> {
+  const { agent, capabilities, expiresAt, input, runMsMax, key, parentId, delegateId } = command;
+  if (agent.refusal) return agent;
+  const asked = grants.readGrant({ capabilities, expiresAt }, nowMs);
+  if (asked.refusal) return asked;
+  const placed = place(jobs, command, asked, nowMs);
+  if (placed.refusal) return placed;
+  const full = refuseFull(jobs, command);
+  if (full) return full;
+  const { depth, granted } = placed;
+  const record: JobRecord = {
+    id: command.jobId,
+    agent: agent.name,
+    principal: command.principal,
+    sessionIds: [command.sessionId],
+    requestId: command.requestId,
+    traceId: command.traceId,
+    ...(parentId !== undefined && { parentId }),
+    ...(delegateId !== undefined && { delegateId }),
+    depth,
+    grant: granted.grant,
+    ...(runMsMax !== undefined && { runMsMax }),
+    isRepeatable: command.isRepeatable,
+    ...(key && { key }),
+    createdAtMs: nowMs,
+    place: jobs.lastPlace + 1,
+    attempt: 0,
+  };
+  return command.needsPreparing
+    ? accept({ type: "job.preparing", job: { ...record, state: "preparing" }, input })
+    : accept({ type: "job.accepted", job: { ...record, state: "pending" }, input });
+}
+
+/** Where it stands below others, and what is left to it there of what it asked for. */
+function place(
+  jobs: Jobs,
+  { parentId, principal, delegateId }: SubmitJob,
+  asked: grants.Granted,
+  nowMs: number,
+):
+  | { readonly depth: number; readonly granted: grants.Granted; readonly refusal?: never }
+  | Refused {
+  if (parentId === undefined) return { depth: 0, granted: asked };
+  const parent = jobs.byId.get(parentId);
+  const isTheirs = parent?.principal === principal && parent.state !== "ended";
+  if (!parent || !isTheirs) return refuseUnknown(parentId);
+  const depth = parent.depth + 1;
+  if (depth > limits.delegationDepthMax) {
+    const message = `jobs are delegated at most ${limits.delegationDepthMax} deep`;
+    return refuse("limit_reached", message);
+  }
+  const siblings = [...(jobs.children.get(parentId) ?? [])];
+  const isTaken = siblings.some((id) => jobs.byId.get(id)?.delegateId === delegateId);
+  if (delegateId !== undefined && isTaken) {
+    return refuse("invalid_argument", `job ${parentId} has a ${delegateId} already`);
+  }
+  const granted = grants.narrow(chainOf(jobs, parent), asked, nowMs);
+  return granted.refusal ? granted : { depth, granted };
+}
+
+function refuseFull(jobs: Jobs, { sessionId, input }: SubmitJob): Refused | undefined {
+  const { jobsOfSessionMax, unfinishedJobsMax, jobBytesMax } = limits;
+  if ((jobs.unfinished.get(sessionId)?.size ?? 0) >= jobsOfSessionMax) {
+    const message = `this session has ${jobsOfSessionMax} unfinished jobs; wait for one to end`;
+    return refuse("limit_reached", message);
+  }
+  if (jobs.inputs.size >= unfinishedJobsMax) {
+    return refuse("limit_reached", `${unfinishedJobsMax} jobs are unfinished already`);
+  }
+  if (jobs.bytes + input.length > jobBytesMax) {
+    return refuse("limit_reached", `unfinished jobs have ${jobs.bytes} bytes of input already`);
+  }
+  return undefined;
+}
+
+function reserve(
+  jobs: Jobs,
+  command: JobCommand & { readonly type: "job.reserve" },
+): Decision<JobEvent> {
+  const { jobId, reservationId, amounts } = command;
+  const open = jobs.reservations.get(jobId);
+  if (open?.has(reservationId)) {
+    return refuse("invalid_argument", `job ${jobId} has ${reservationId} reserved already`);
+  }
+  if ((open?.size ?? 0) >= limits.reservationsMax) {
+    return refuse("limit_reached", `job ${jobId} has ${limits.reservationsMax} reservations open`);
+  }
+  const lineage = lineageOf(jobs, jobId);
+  const outcome = grants.reserve(
+    lineage.map((id) => budgetOf(jobs, id)),
+    amounts,
+  );
+  return outcome.refusal
+    ? outcome
+    : accept({ type: "job.reserved", jobId, reservationId, amounts });
+}
+
+function cancel(
+  jobs: Jobs,
+  command: JobCommand & { readonly type: "job.cancel" },
+  nowMs: number,
+): Decision<JobEvent> {
+  const { jobId, by, reason, graceMs } = command;
+  const job = jobs.byId.get(jobId);
+  const isSeen = by === undefined || job?.principal === by.principal;
+  if (!job || job.state === "preparing" || !isSeen) return refuseUnknown(jobId);
+  if (by && !job.sessionIds.includes(by.sessionId)) {
+    return refuse("permission_denied", `job ${jobId} was asked for by another session`);
+  }
+  return accept(...stop(jobs, job, { reason, graceMs }, nowMs));
+}
+
+/** A wish that it ends: at once where nobody works on it yet. */
+function stop(
+  jobs: Jobs,
+  job: Job,
+  { reason, graceMs }: { readonly reason: string; readonly graceMs: number },
+  nowMs: number,
+): JobEvent[] {
+  switch (job.state) {
+    case "preparing":
+    case "pending":
+      return end(jobs, job, cancelled(reason), nowMs);
+    case "running": {
+      if (job.cancelling) return [];
+      const untilMs = nowMs + graceMs;
+      return [{ type: "job.cancelling", jobId: job.id, reason, untilMs }];
+    }
+    case "ended":
+      return [];
+  }
+}
+
+/** The end of a job, of what it had set aside, and of those it delegated to if it did not end well. */
+function end(jobs: Jobs, job: Job, outcome: Outcome, nowMs: number): JobEvent[] {
+  const open = jobs.reservations.get(job.id) ?? new Map<string, readonly grants.Amount[]>();
+  // Nobody will say what it came to: then it was all of it.
+  const settled = [...open].map(
+    ([reservationId, actual]): JobEvent => ({
+      type: "job.settled",
+      jobId: job.id,
+      reservationId,
+      actual,
+    }),
+  );
+  const children = outcome.status === "success" ? [] : [...(jobs.children.get(job.id) ?? [])];
+  const reason = `job ${job.id}, which asked for it, has ended`;
+  const graceMs = limits.cascadeGraceMs;
+  return [
+    ...settled,
+    { type: "job.ended", jobId: job.id, outcome, atMs: nowMs },
+    ...children.flatMap((id) => {
+      const child = jobs.byId.get(id);
+      return child ? stop(jobs, child, { reason, graceMs }, nowMs) : [];
+    }),
+    ...makeRoom(jobs, job.principal),
+  ];
+}
+
+/** At the bound, the one of the same principal that ended first is forgotten. */
+function makeRoom(jobs: Jobs, principal: string): JobEvent[] {
+  const ended = jobs.ended.get(principal);
+  if (!ended?.first || ended.size < limits.endedJobsMax) return [];
+  return [{ type: "job.forgotten", jobId: ended.first.key }];
+}
+
+/** What follows when the time of a job has come. */
+export function expire(jobs: Jobs, jobId: JobId, nowMs: number): JobEvent[] {
+  const job = jobs.byId.get(jobId);
+  if (!job) return [];
+  if (job.state === "ended") return [{ type: "job.forgotten", jobId }];
+  const { expiresAt, expiresAtMs } = job.grant;
+  if (expiresAtMs !== undefined && nowMs >= expiresAtMs) {
+    return end(jobs, job, failed("grant_expired", `its grant ended at ${expiresAt}`), nowMs);
+  }
+  if (job.state !== "running") return [];
+  const { startedAtMs, cancelling, orphanedUntilMs } = job;
+  if (cancelling && nowMs >= cancelling.untilMs) {
+    return end(jobs, job, cancelled(cancelling.reason), nowMs);
+  }
+  if (job.runMsMax !== undefined && nowMs >= startedAtMs + job.runMsMax) {
+    return end(jobs, job, timedOut(job.runMsMax), nowMs);
+  }
+  return orphanedUntilMs !== undefined && nowMs >= orphanedUntilMs ? lose(jobs, job, nowMs) : [];
+}
+
+/** What follows from the end of the process: its own workers ended with it, others may come back. */
+export function recover(jobs: Jobs, nowMs: number): JobEvent[] {
+  return [...jobs.byId.values()].flatMap((job): JobEvent[] => {
+    if (job.state === "preparing") return [{ type: "job.withdrawn", jobId: job.id }];
+    if (job.state !== "running") return [];
+    if (!job.worker.isRemote) return lose(jobs, job, nowMs);
+    const untilMs = nowMs + limits.workerGraceMs;
+    return [{ type: "job.orphaned", jobId: job.id, untilMs }];
+  });
+}
+
+/** Its worker will not come back. */
+function lose(jobs: Jobs, job: RunningJob, nowMs: number): JobEvent[] {
+  if (job.cancelling) return end(jobs, job, cancelled(job.cancelling.reason), nowMs);
+  if (job.isRepeatable) return [{ type: "job.offered", jobId: job.id }];
+  const message = "its worker was lost; what it had done by then is not known";
+  return end(jobs, job, failed("worker_lost", message, { isRetryable: true }), nowMs);
+}
+
+type RunningJob = Job & { readonly state: "running" };
+
+/** Of several attempts only the last is heard. */
+function requireRunning(
+  jobs: Jobs,
+  { jobId, attempt }: { readonly jobId: JobId; readonly attempt: number },
+): { readonly job: RunningJob; readonly refusal?: never } | Refused {
+  const job = jobs.byId.get(jobId);
+  if (!job) return refuseUnknown(jobId);
+  if (job.state === "running" && job.attempt === attempt) return { job };
+  const what = job.state === "ended" ? "has ended" : "is no longer this worker's";
+  return refuse("attempt_over", `job ${jobId} ${what}`);
+}
+
+function refuseUnknown(jobId: JobId): Refused {
+  return refuse("job_not_found", `there is no job ${jobId}`);
+}
+
+function cancelled(reason: string): Outcome {
+  const failure = { code: "job_cancelled", message: reason || "cancelled", isRetryable: false };
+  return { status: "cancelled", failure };
+}
+
+function timedOut(runMsMax: number): Outcome {
+  const message = `it ran for more than ${runMsMax / 1_000} s`;
+  return { status: "timed_out", failure: { code: "job_timed_out", message, isRetryable: true } };
+}
+
+function failed(
+  code: string,
+  message: string,
+  { isRetryable }: { readonly isRetryable: boolean } = { isRetryable: false },
+): Outcome {
+  return { status: "error", failure: { code, message, isRetryable } };
+}
+
+/** The job itself, then its parent, and so on. */
+export function chainOf(jobs: Jobs, job: Job): grants.Chain {
+  const [, ...above] = lineageOf(jobs, job.id);
+  const granted = (id: JobId, grant: grants.Grant): grants.Granted => ({
+    grant,
+    budget: budgetOf(jobs, id),
+  });
+  return [
+    granted(job.id, job.grant),
+    ...above.flatMap((id) => {
+      const { grant } = jobs.byId.get(id) ?? {};
+      return grant ? granted(id, grant) : [];
+    }),
+  ];
+}
+
+function lineageOf(jobs: Jobs, jobId: JobId): readonly JobId[] {
+  const lineage: JobId[] = [];
+  for (let id: JobId | undefined = jobId; id !== undefined; id = jobs.byId.get(id)?.parentId) {
+    lineage.push(id);
+  }
+  return lineage;
+}
+
+function budgetOf(jobs: Jobs, id: JobId): grants.Budget {
+  return jobs.budgets.get(id) ?? [];
+}
+
+/** How many of a job's events a session is told that passes over some kinds; its end is one of them. */
+export function countTold(jobs: Jobs, job: Job, skips: readonly string[]): number {
+  const tally = jobs.tallies.get(job.id);
+  const skipped = skips.reduce((sum, kind) => sum + (tally?.byKind.get(kind) ?? 0), 0);
+  return (tally?.events ?? 0) - skipped + (job.state === "ended" ? 1 : 0);
+}
+
+/** `sequence` is that of the event in the log. */
+export function evolve(
+  jobs: OwnJobs,
+  event: JobEvent,
+  { sequence }: { readonly sequence: number },
+): void {
+  switch (event.type) {
+    case "job.preparing":
+    case "job.accepted":
+      putJob(jobs, event.job);
+      if (event.input !== undefined) keepInput(jobs, event.job.id, event.input);
+      if (!jobs.budgets.has(event.job.id)) {
+        jobs.budgets.set(event.job.id, grants.budgetOf(event.job.grant));
+      }
+      return;
+    case "job.joined":
+      change(jobs, event.jobId, (job) => ({
+        ...job,
+        sessionIds: [...job.sessionIds, event.sessionId],
+      }));
+      return;
+    case "job.started": {
+      const { attempt, worker, atMs } = event;
+      change(jobs, event.jobId, (job) => ({
+        ...job,
+        attempt,
+        state: "running",
+        worker,
+        startedAtMs: atMs,
+      }));
+      const tally = jobs.tallies.get(event.jobId);
+      if (tally) tally.workerSequence = 0;
+      return;
+    }
+    case "job.emitted":
+      count(jobs, event);
+      return;
+    case "job.reserved": {
+      const { jobId, reservationId, amounts } = event;
+      const open = jobs.reservations.get(jobId) ?? new Map();
+      jobs.reservations.set(jobId, open.set(reservationId, amounts));
+      putBudgets(jobs, jobId, (budgets) => {
+        const outcome = grants.reserve(budgets, amounts);
+        return outcome.refusal ? budgets : outcome.budgets;
+      });
+      return;
+    }
+    case "job.settled": {
+      const { jobId, reservationId, actual } = event;
+      const open = jobs.reservations.get(jobId);
+      const reserved = open?.get(reservationId) ?? [];
+      open?.delete(reservationId);
+      if (open?.size === 0) jobs.reservations.delete(jobId);
+      putBudgets(jobs, jobId, (budgets) => grants.settle(budgets, { reserved, actual }));
+      return;
+    }
+    case "job.cancelling": {
+      const { reason, untilMs } = event;
+      changeRunning(jobs, event.jobId, (job) => ({ ...job, cancelling: { reason, untilMs } }));
+      return;
+    }
+    case "job.orphaned":
+      changeRunning(jobs, event.jobId, (job) => ({ ...job, orphanedUntilMs: event.untilMs }));
+      return;
+    case "job.reclaimed":
+      changeRunning(jobs, event.jobId, ({ orphanedUntilMs: _, ...job }) => job);
+      return;
+    case "job.offered":
+      change(jobs, event.jobId, (job) => ({ ...recordOf(job), state: "pending" }));
+      return;
+    case "job.ended": {
+      const { outcome, atMs: endedAtMs } = event;
+      const { status } = outcome;
+      change(jobs, event.jobId, (job) => ({
+        ...recordOf(job),
+        state: "ended",
+        status,
+        endedAtMs,
+        endedSequence: sequence,
+      }));
+      return;
+    }
+    case "job.withdrawn":
+    case "job.forgotten":
+      deleteJob(jobs, event.jobId);
+      return;
+  }
+}
+
+function keyOf(principal: string, { text }: Key): string {
+  return JSON.stringify([principal, text]);
+}
+
+function requestKey(sessionId: SessionId, requestId: string): string {
+  return `${sessionId} ${requestId}`;
+}
+
+/** Without what only its state has. */
+function recordOf(job: Job): JobRecord {
+  switch (job.state) {
+    case "preparing":
+    case "pending": {
+      const { state: _, ...record } = job;
+      return record;
+    }
+    case "running": {
+      const { state: _, worker, startedAtMs, cancelling, orphanedUntilMs, ...record } = job;
+      return record;
+    }
+    case "ended": {
+      const { state: _, status, endedAtMs, endedSequence, ...record } = job;
+      return record;
+    }
+  }
+}
+
+function count(jobs: OwnJobs, event: JobEvent & { readonly type: "job.emitted" }): void {
+  const { jobId, kind, ownSequence, spent, told, workerSequence } = event;
+  const tally = jobs.tallies.get(jobId);
+  if (!tally) return;
+  tally.events += 1;
+  if (ownSequence !== undefined) tally.ownSequence = ownSequence;
+  if (workerSequence !== undefined) tally.workerSequence = workerSequence;
+  // Kinds with a dot are vendors', of which there may be any number; nobody passes over those.
+  if (!kind.includes(".")) tally.byKind.set(kind, (tally.byKind.get(kind) ?? 0) + 1);
+  if (spent) putBudgets(jobs, jobId, (budgets) => grants.spend(budgets, spent));
+  if (told !== undefined) jobs.budgets.set(jobId, grants.withTold(budgetOf(jobs, jobId), told));
+}
+
+function putBudgets(
+  jobs: OwnJobs,
+  jobId: JobId,
+  change: (budgets: readonly grants.Budget[]) => readonly grants.Budget[],
+): void {
+  const lineage = lineageOf(jobs, jobId);
+  const changed = change(lineage.map((id) => budgetOf(jobs, id)));
+  for (const [at, id] of lineage.entries()) {
+    const budget = changed[at];
+    if (budget && jobs.byId.has(id)) jobs.budgets.set(id, budget);
+  }
+}
+
+function change(jobs: OwnJobs, id: JobId, changed: (job: Job) => Job): void {
+  const job = jobs.byId.get(id);
+  if (job) putJob(jobs, changed(job));
+}
+
+function changeRunning(jobs: OwnJobs, id: JobId, changed: (job: RunningJob) => RunningJob): void {
+  const job = jobs.byId.get(id);
+  if (job?.state === "running") putJob(jobs, changed(job));
+}
+
+/** Files a job, and takes it out of where it was filed before. */
+function putJob(jobs: OwnJobs, job: Job): void {
+  const { id, principal, parentId, key, state } = job;
+  const before = jobs.byId.get(id);
+  jobs.byId.set(id, job);
+  if (!before) {
+    jobs.lastPlace = Math.max(jobs.lastPlace, job.place);
+    const roll = jobs.byPrincipal.get(principal) ?? new Roll();
+    roll.add(id, job.place);
+    jobs.byPrincipal.set(principal, roll);
+    jobs.tallies.set(id, emptyTally());
+    if (parentId !== undefined) put(jobs.children, parentId, id);
+    if (key) jobs.byKey.set(keyOf(principal, key), id);
+    jobs.byRequest.set(requestKey(job.sessionIds[0], job.requestId), id);
+  }
+  if (state === "pending") jobs.pending.add(id);
+  else jobs.pending.delete(id);
+  if (job.state === "ended") {
+    dropInput(jobs, id);
+    take(jobs.unfinished, job.sessionIds[0], id);
+    const ended = jobs.ended.get(principal) ?? new PriorityMap();
+    ended.set(id, job.endedSequence);
+    jobs.ended.set(principal, ended);
+  } else {
+    put(jobs.unfinished, job.sessionIds[0], id);
+  }
+  const dueAtMs = dueAtMsOf(job);
+  if (dueAtMs === Number.POSITIVE_INFINITY) jobs.due.delete(id);
+  else jobs.due.set(id, dueAtMs);
+}
+
+function dueAtMsOf(job: Job): number {
+  if (job.state === "ended") return job.endedAtMs + limits.endedJobKeptMs;
+  const never = Number.POSITIVE_INFINITY;
+  const expiresAtMs = job.grant.expiresAtMs ?? never;
+  if (job.state !== "running") return expiresAtMs;
+  const { startedAtMs, runMsMax = never, cancelling, orphanedUntilMs = never } = job;
+  const cancelledAtMs = cancelling?.untilMs ?? never;
+  return Math.min(expiresAtMs, startedAtMs + runMsMax, cancelledAtMs, orphanedUntilMs);
+}
+
+function deleteJob(jobs: OwnJobs, id: JobId): void {
+  const job = jobs.byId.get(id);
+  if (!job) return;
+  const { principal, parentId, key, sessionIds } = job;
+  dropInput(jobs, id);
+  const roll = jobs.byPrincipal.get(principal);
+  roll?.delete(job.place);
+  if (roll?.size === 0) jobs.byPrincipal.delete(principal);
+  if (parentId !== undefined) take(jobs.children, parentId, id);
+  if (key) jobs.byKey.delete(keyOf(principal, key));
+  jobs.byRequest.delete(requestKey(sessionIds[0], job.requestId));
+  take(jobs.unfinished, sessionIds[0], id);
+  const ended = jobs.ended.get(principal);
+  ended?.delete(id);
+  if (ended?.size === 0) jobs.ended.delete(principal);
+  jobs.pending.delete(id);
+  jobs.budgets.delete(id);
+  jobs.reservations.delete(id);
+  jobs.tallies.delete(id);
+  jobs.due.delete(id);
+  jobs.byId.delete(id);
+}
+
+function keepInput(jobs: OwnJobs, id: JobId, input: string): void {
+  jobs.inputs.set(id, input);
+  jobs.bytes += input.length;
+}
+
+function dropInput(jobs: OwnJobs, id: JobId): void {
+  jobs.bytes -= jobs.inputs.get(id)?.length ?? 0;
+  jobs.inputs.delete(id);
+}
+
+function put<Key, Value>(sets: Map<Key, Set<Value>>, key: Key, value: Value): void {
+  const set = sets.get(key) ?? new Set();
+  sets.set(key, set.add(value));
+}
+
+function take<Key, Value>(sets: Map<Key, Set<Value>>, key: Key, value: Value): void {
+  const set = sets.get(key);
+  set?.delete(value);
+  if (set?.size === 0) sets.delete(key);
+}
+
+/** All that is kept of one job, as it is now. */
+export type JobRow = {
+  readonly job: Job;
+  readonly input?: string;
+  readonly budget: readonly grants.CounterRow[];
+  readonly reservations: readonly (readonly [id: string, amounts: readonly string[]])[];
+  readonly tally: Omit<Tally, "byKind"> & {
+    readonly byKind: readonly (readonly [string, number])[];
+  };
+};
+
+export function rowOfJob(jobs: Jobs, job: Job): JobRow {
+  const input = jobs.inputs.get(job.id);
+  const open = jobs.reservations.get(job.id) ?? new Map<string, readonly grants.Amount[]>();
+  const tally = jobs.tallies.get(job.id) ?? emptyTally();
+  return {
+    job,
+    ...(input !== undefined && { input }),
+    budget: budgetOf(jobs, job.id).map(grants.printCounter),
+    reservations: [...open].map(([id, amounts]) => [id, amounts.map(grants.printAmount)]),
+    tally: { ...tally, byKind: [...tally.byKind] },
+  };
+}
+
+export function putJobRow(jobs: OwnJobs, row: JobRow): void {
+  const { job, input, budget, reservations, tally } = row;
+  putJob(jobs, job);
+  if (input !== undefined) keepInput(jobs, job.id, input);
+  jobs.budgets.set(job.id, budget.map(grants.parseCounter));
+  jobs.tallies.set(job.id, { ...tally, byKind: new Map(tally.byKind) });
+  if (reservations.length === 0) return;
+  const open = reservations.map(([id, amounts]): [string, readonly grants.Amount[]] => [
+    id,
+    amounts.flatMap((text) => grants.parseAmount(text) ?? []),
+  ]);
+  jobs.reservations.set(job.id, new Map(open));
+}
+
+function emptyTally(): Tally {
+  return { events: 0, byKind: new Map(), ownSequence: 0, workerSequence: 0 };
+}

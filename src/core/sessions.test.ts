@@ -1,0 +1,292 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { type JobId, jobId, type SessionId, sessionId } from "./ids.ts";
+import { covers, stretchesAfter } from "./journal.ts";
+import { limits } from "./limits.ts";
+import * as sessions from "./sessions.ts";
+
+const one = sessionId("sess_1");
+const other = sessionId("sess_2");
+const jobs = [jobId("job_a"), jobId("job_b"), jobId("job_c")] as const;
+
+const opening: sessions.SessionCommand = {
+  type: "session.open",
+  sessionId: one,
+  principal: "ada",
+  tokenHash: "first",
+  features: ["ack"],
+  skips: [],
+  windowMs: 600_000,
+};
+
+const resuming: sessions.SessionCommand = {
+  type: "session.resume",
+  sessionId: one,
+  principal: "ada",
+  shownHash: "first",
+  tokenHash: "second",
+  afterEventSequence: 0,
+};
+
+/** A log of its own: each event stands at the next sequence. */
+class Desk {
+  readonly state: sessions.OwnSessions = sessions.emptySessions();
+  sequence = 0;
+
+  submit(command: sessions.SessionCommand, nowMs = 0): readonly sessions.SessionEvent[] {
+    const decision = sessions.decide(this.state, command, nowMs);
+    if (decision.refusal) assert.fail(decision.refusal.message);
+    for (const event of decision.events) this.evolve(event);
+    return decision.events;
+  }
+
+  refuses(command: sessions.SessionCommand, nowMs = 0): string {
+    const decision = sessions.decide(this.state, command, nowMs);
+    assert(decision.refusal);
+    return decision.refusal.code;
+  }
+
+  evolve(event: sessions.SessionEvent): void {
+    this.sequence += 1;
+    sessions.evolve(this.state, event, { sequence: this.sequence });
+  }
+
+  /** An event of a job, as the machine hands it on. */
+  tell(job: JobId, kind = "log"): void {
+    this.sequence += 1;
+    sessions.tell(this.state, { jobId: job, kind }, this.sequence);
+  }
+}
+
+function opened(): Desk {
+  const desk = new Desk();
+  desk.submit(opening);
+  return desk;
+}
+
+test("a session is resumed with its token, by its principal, and the token changes", () => {
+  const desk = opened();
+  desk.submit(resuming);
+  assert.equal(desk.refuses(resuming), "session_gone");
+  desk.submit({ ...resuming, shownHash: "second", tokenHash: "third" });
+  assert.equal(desk.state.byId.get(one)?.attachment, 3);
+});
+
+test("a wrong token, another principal, an unknown session and a number never given are refused alike", () => {
+  const desk = opened();
+  const wrong: readonly Partial<typeof resuming>[] = [
+    { shownHash: "guess" },
+    { principal: "eve" },
+    { sessionId: other },
+    { afterEventSequence: 1 },
+  ];
+  const refusals = wrong.map((part) => {
+    const command = { ...resuming, ...part } as typeof resuming;
+    const decision = sessions.decide(desk.state, command, 0);
+    return JSON.stringify(decision.refusal);
+  });
+  assert.equal(new Set(refusals).size, 1);
+  desk.submit(resuming);
+});
+
+test("the window begins when the connection is lost, and a resume ends it", () => {
+  const desk = opened();
+  assert.equal(desk.state.due.first?.at, undefined);
+  desk.submit({ type: "session.detach", sessionId: one, attachment: 1 }, 5_000);
+  assert.equal(desk.state.due.first?.at, 605_000);
+  desk.submit(resuming, 400_000);
+  assert.equal(desk.state.due.first?.at, undefined);
+});
+
+test("a connection that was superseded does not detach the one that took over", () => {
+  const desk = opened();
+  desk.submit(resuming);
+  assert.deepEqual(desk.submit({ type: "session.detach", sessionId: one, attachment: 1 }), []);
+  assert.equal(desk.state.byId.get(one)?.detachedAtMs, undefined);
+});
+
+test("a principal has no more than so many sessions", () => {
+  const desk = new Desk();
+  for (let index = 0; index < limits.sessionsOfPrincipalMax; index += 1) {
+    desk.submit({ ...opening, sessionId: sessionId(`sess_${index}`) });
+  }
+  assert.equal(desk.refuses({ ...opening, sessionId: sessionId("sess_more") }), "limit_reached");
+  desk.submit({ ...opening, sessionId: sessionId("sess_of_eve"), principal: "eve" });
+  desk.evolve({ type: "session.expired", sessionId: sessionId("sess_7") });
+  desk.submit({ ...opening, sessionId: sessionId("sess_more") });
+});
+
+test("what was forgotten cannot be resumed from, and what came after it can", () => {
+  const desk = opened();
+  const [job] = jobs;
+  sessions.follow(desk.state, one, job, desk.sequence);
+  for (let index = 0; index < 3 * limits.journalMarkEvents; index += 1) desk.tell(job);
+  const acknowledged = 2 * limits.journalMarkEvents;
+  desk.submit({ type: "session.acknowledge", sessionId: one, eventSequence: acknowledged + 5 });
+  assert.equal(desk.refuses({ ...resuming, afterEventSequence: 10 }), "session_gone");
+  desk.submit({ ...resuming, afterEventSequence: acknowledged + 5 });
+});
+
+test("an acknowledgement of what was never given counts for what was", () => {
+  const desk = opened();
+  const [job] = jobs;
+  sessions.follow(desk.state, one, job, desk.sequence);
+  for (let index = 0; index < limits.journalMarkEvents; index += 1) desk.tell(job);
+  desk.submit({ type: "session.acknowledge", sessionId: one, eventSequence: 1e9 });
+  assert.equal(desk.state.acknowledged.get(one), limits.journalMarkEvents);
+});
+
+type Told = { readonly number: number; readonly jobId: JobId; readonly sequence: number };
+
+/** Remembers everything that was told, where the journal remembers how to tell it again. */
+class Witness {
+  readonly desk: Desk = opened();
+  readonly told: Told[] = [];
+  readonly entries: { readonly jobId: JobId; readonly kind: string; readonly sequence: number }[] =
+    [];
+  readonly follows = new Set<JobId>();
+  skips: readonly string[] = [];
+
+  do(step: Step): void {
+    const { desk } = this;
+    const job = jobs[step.job] ?? jobs[0];
+    switch (step.type) {
+      case "follow":
+        desk.evolve({ type: "session.followed", sessionId: one, jobId: job, hasEnded: false });
+        this.follows.add(job);
+        return;
+      case "recall": {
+        const past = this.entries.filter(
+          (entry) => entry.jobId === job && !this.skips.includes(entry.kind),
+        );
+        const from = past[step.from % (past.length + 1)];
+        const wanted = from ? past.filter(({ sequence }) => sequence >= from.sequence) : [];
+        const recalled = {
+          afterSequence: (from?.sequence ?? desk.sequence + 1) - 1,
+          count: wanted.length,
+        };
+        desk.evolve({
+          type: "session.followed",
+          sessionId: one,
+          jobId: job,
+          recalled,
+          hasEnded: false,
+        });
+        for (const { sequence } of wanted) this.#tell(job, sequence);
+        this.follows.add(job);
+        return;
+      }
+      case "leave":
+        desk.evolve({ type: "session.left", sessionId: one, jobId: job });
+        this.follows.delete(job);
+        return;
+      case "tell":
+        desk.tell(job, step.kind);
+        this.entries.push({ jobId: job, kind: step.kind, sequence: desk.sequence });
+        if (this.follows.has(job) && !this.skips.includes(step.kind)) {
+          this.#tell(job, desk.sequence);
+        }
+        return;
+      case "skip": {
+        this.skips = step.kind === "log" ? [] : [step.kind];
+        const session = desk.state.byId.get(one);
+        assert(session);
+        desk.evolve({ type: "session.resumed", session, skips: this.skips });
+        return;
+      }
+    }
+  }
+
+  #tell(job: JobId, sequence: number): void {
+    this.told.push({ number: this.told.length + 1, jobId: job, sequence });
+  }
+
+  /** As the door does it, with the entries of each job as its stream. */
+  retell(after: number): readonly Told[] {
+    const journal = this.desk.state.journals.get(one);
+    assert(journal);
+    const upToSequence = this.desk.sequence;
+    const stretches = stretchesAfter(journal, { after, upToSequence });
+    return stretches.flatMap(({ eventSequence, follows, skips, ...range }) => {
+      const entries = this.entries.filter(
+        ({ jobId: job, kind, sequence }) =>
+          follows.includes(job) &&
+          !skips.includes(kind) &&
+          sequence > range.afterSequence &&
+          sequence <= range.upToSequence,
+      );
+      return entries
+        .map((entry, index) => ({
+          number: eventSequence + 1 + index,
+          jobId: entry.jobId,
+          sequence: entry.sequence,
+        }))
+        .filter(({ number }) => number > after);
+    });
+  }
+}
+
+type Step = {
+  readonly type: "follow" | "recall" | "leave" | "tell" | "skip";
+  readonly job: number;
+  readonly kind: string;
+  readonly from: number;
+};
+
+const steps = fc.array(
+  fc.record<Step>({
+    type: fc.constantFrom("follow", "recall", "leave", "tell", "tell", "tell", "skip"),
+    job: fc.nat({ max: jobs.length - 1 }),
+    kind: fc.constantFrom("log", "progress"),
+    from: fc.nat({ max: 20 }),
+  }),
+  { maxLength: 60 },
+);
+
+test("what a session was told can be told again from any number, whatever it followed and when", () => {
+  fc.assert(
+    fc.property(steps, fc.nat({ max: 80 }), (taken, cursor) => {
+      const witness = new Witness();
+      for (const step of taken) witness.do(step);
+      const last = sessions.lastEventSequence(witness.desk.state, one);
+      assert.equal(last, witness.told.length);
+      const after = Math.min(cursor, last);
+      assert.deepEqual(witness.retell(after), witness.told.slice(after));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("a journal that was shortened tells the same from where it still reaches", () => {
+  fc.assert(
+    fc.property(steps, fc.nat({ max: 80 }), fc.nat({ max: 80 }), (taken, upTo, cursor) => {
+      const witness = new Witness();
+      for (const step of taken) witness.do(step);
+      const last = witness.told.length;
+      witness.desk.evolve({
+        type: "session.acknowledged",
+        sessionId: one,
+        eventSequence: Math.min(upTo, last),
+      });
+      const journal = witness.desk.state.journals.get(one);
+      const after = Math.min(cursor, last);
+      assert(journal);
+      if (!covers(journal, { after, last })) assert(after < upTo, "it forgot too much");
+      else assert.deepEqual(witness.retell(after), witness.told.slice(after));
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test("a session that is gone follows nothing", () => {
+  const desk = opened();
+  const id: SessionId = one;
+  for (const job of jobs) sessions.follow(desk.state, id, job, desk.sequence);
+  desk.evolve({ type: "session.left", sessionId: id, jobId: jobs[1] });
+  desk.evolve({ type: "session.expired", sessionId: id });
+  assert.equal(desk.state.followers.size, 0);
+  assert.equal(desk.state.journals.size, 0);
+  desk.tell(jobs[0]);
+  assert.equal(desk.state.lastEventSequences.size, 0);
+});

@@ -1,0 +1,494 @@
+/**
+ * Callers' conversations, which outlive their connections. A session is
+ * - `attached`: somebody is connected. It becomes detached when the connection ends, or the process does;
+ * - `detached`: it is numbered for and kept up, so that its caller can come back, until its window has passed.
+ *   Then it is forgotten; what it asked for goes on.
+ *
+ * A session follows jobs and is told their events under numbers of its own, without a gap. The numbers follow
+ * from the log: they are counted here, whether anybody is connected or not. What was told is not kept, only
+ * how to tell it again: see `journal.ts`.
+ */
+import { accept, type Decision, refuse } from "./decision.ts";
+import type { JobId, SessionId } from "./ids.ts";
+import {
+  type Base,
+  type Change,
+  covers,
+  followsIn,
+  forget,
+  type Journal,
+  type Place,
+} from "./journal.ts";
+import { limits } from "./limits.ts";
+import { PriorityMap } from "./priority-map.ts";
+
+export type Session = {
+  readonly id: SessionId;
+  readonly principal: string;
+  /** Of the token with which it can be resumed. The token itself is nowhere here. */
+  readonly tokenHash: string;
+  /** What both sides can do, in the words of the door. */
+  readonly features: readonly string[];
+  readonly openedAtMs: number;
+  /** How long it is kept without a connection. */
+  readonly windowMs: number;
+  /** Counts connections: an older one that ends does not end the newest. */
+  readonly attachment: number;
+  /** Only while nobody is connected. */
+  readonly detachedAtMs?: number;
+};
+
+export type Sessions = {
+  readonly byId: ReadonlyMap<SessionId, Session>;
+  /** The last number that each has been given. */
+  readonly lastEventSequences: ReadonlyMap<SessionId, number>;
+  /** How far each has said that it has got. */
+  readonly acknowledged: ReadonlyMap<SessionId, number>;
+  readonly journals: ReadonlyMap<SessionId, Journal & { readonly skips: readonly string[] }>;
+  readonly followers: ReadonlyMap<JobId, ReadonlySet<SessionId>>;
+  readonly byPrincipal: ReadonlyMap<string, ReadonlySet<SessionId>>;
+  readonly due: Pick<PriorityMap<SessionId>, "first">;
+};
+
+type OwnJournal = {
+  base: Base;
+  readonly changes: Change[];
+  /** As they are now: an event asks for them, and changes are many. */
+  skips: readonly string[];
+};
+
+export type OwnSessions = {
+  readonly byId: Map<SessionId, Session>;
+  readonly lastEventSequences: Map<SessionId, number>;
+  readonly acknowledged: Map<SessionId, number>;
+  readonly journals: Map<SessionId, OwnJournal>;
+  readonly followers: Map<JobId, Set<SessionId>>;
+  readonly byPrincipal: Map<string, Set<SessionId>>;
+  readonly due: PriorityMap<SessionId>;
+};
+
+export type SessionCommand =
+  | RejectRequest
+  | {
+      readonly type: "session.open";
+      readonly sessionId: SessionId;
+      readonly principal: string;
+      readonly tokenHash: string;
+      readonly features: readonly string[];
+      readonly skips: readonly string[];
+      readonly windowMs: number;
+    }
+  /** Refused in the same words whatever is wrong: a stranger learns nothing. */
+  | {
+      readonly type: "session.resume";
+      readonly sessionId: SessionId;
+      readonly principal: string;
+      /** Of the token that was shown, and of the one that is good from now on. */
+      readonly shownHash: string;
+      readonly tokenHash: string;
+      readonly afterEventSequence: number;
+      /** What was negotiated anew; absent: as it was. */
+      readonly features?: readonly string[];
+      readonly skips?: readonly string[];
+    }
+  | {
+      readonly type: "session.detach";
+      readonly sessionId: SessionId;
+      readonly attachment: number;
+    }
+  | {
+      readonly type: "session.acknowledge";
+      readonly sessionId: SessionId;
+      readonly eventSequence: number;
+    }
+  | {
+      readonly type: "session.leave";
+      readonly sessionId: SessionId;
+      readonly jobId: JobId;
+    };
+
+/** To be told of a job from now on, and of its past if `history` is there. */
+export type FollowJob = {
+  readonly type: "session.follow";
+  readonly sessionId: SessionId;
+  readonly jobId: JobId;
+  /** Whether somebody has allowed it to see jobs of others. */
+  readonly mayObserve: boolean;
+  /** What comes after this entry; so many before it would have been told too. */
+  readonly history?: { readonly afterSequence: number; readonly before: number };
+};
+
+/** What it asked for was refused, and it is to be told so under a number. */
+export type RejectRequest = {
+  readonly type: "session.reject";
+  readonly sessionId: SessionId;
+  /** Of no job. */
+  readonly jobId: JobId;
+  readonly requestId: string;
+  readonly traceId?: string;
+  readonly failure: { readonly code: string; readonly message: string };
+};
+
+export type SessionEvent =
+  | {
+      readonly type: "session.opened";
+      readonly session: Session;
+      readonly skips: readonly string[];
+    }
+  | {
+      readonly type: "session.resumed";
+      readonly session: Session;
+      /** Only if they changed. */
+      readonly skips?: readonly string[];
+    }
+  | { readonly type: "session.detached"; readonly sessionId: SessionId; readonly atMs: number }
+  | { readonly type: "session.expired"; readonly sessionId: SessionId }
+  /** Not each one: see `decide`. */
+  | {
+      readonly type: "session.acknowledged";
+      readonly sessionId: SessionId;
+      readonly eventSequence: number;
+    }
+  | {
+      readonly type: "session.followed";
+      readonly sessionId: SessionId;
+      readonly jobId: JobId;
+      /** What it is told of the past, where it asked for that. */
+      readonly recalled?: { readonly afterSequence: number; readonly count: number };
+      /** Of a job that has ended nothing more will come. */
+      readonly hasEnded: boolean;
+    }
+  | { readonly type: "session.left"; readonly sessionId: SessionId; readonly jobId: JobId }
+  | (Omit<RejectRequest, "type"> & { readonly type: "session.rejected"; readonly atMs: number });
+
+export function emptySessions(): OwnSessions {
+  return {
+    byId: new Map(),
+    lastEventSequences: new Map(),
+    acknowledged: new Map(),
+    journals: new Map(),
+    followers: new Map(),
+    byPrincipal: new Map(),
+    due: new PriorityMap(),
+  };
+}
+
+export function decide(
+  sessions: Sessions,
+  command: SessionCommand,
+  nowMs: number,
+): Decision<SessionEvent> {
+  switch (command.type) {
+    case "session.open":
+      return open(sessions, command, nowMs);
+    case "session.resume": {
+      const session = sessions.byId.get(command.sessionId);
+      const journal = sessions.journals.get(command.sessionId);
+      const last = lastEventSequence(sessions, command.sessionId);
+      const isTheirs =
+        session?.principal === command.principal && session.tokenHash === command.shownHash;
+      const after = command.afterEventSequence;
+      if (!session || !journal || !isTheirs || !covers(journal, { after, last })) {
+        return refuse("session_gone", "this session cannot be resumed; open a new one");
+      }
+      const { detachedAtMs: _, ...rest } = session;
+      const { tokenHash, features = session.features, skips } = command;
+      const resumed = { ...rest, tokenHash, features, attachment: session.attachment + 1 };
+      return accept({ type: "session.resumed", session: resumed, ...(skips && { skips }) });
+    }
+    case "session.detach": {
+      const session = sessions.byId.get(command.sessionId);
+      const isCurrent = session?.attachment === command.attachment;
+      if (!isCurrent || session?.detachedAtMs !== undefined) return accept();
+      return accept({ type: "session.detached", sessionId: session.id, atMs: nowMs });
+    }
+    case "session.acknowledge": {
+      const { sessionId } = command;
+      const session = sessions.byId.get(sessionId);
+      if (!session) return refuse("session_gone", `there is no session ${sessionId}`);
+      const last = lastEventSequence(sessions, sessionId);
+      const eventSequence = Math.min(command.eventSequence, last);
+      const known = sessions.acknowledged.get(sessionId) ?? 0;
+      // What is acknowledged only frees room, so that a few less than that may be written down.
+      const isWorthIt = eventSequence - known >= limits.journalMarkEvents;
+      return isWorthIt
+        ? accept({ type: "session.acknowledged", sessionId, eventSequence })
+        : accept();
+    }
+    case "session.reject": {
+      const { type: _, ...rejected } = command;
+      if (!sessions.byId.has(command.sessionId)) {
+        return refuse("session_gone", `there is no session ${command.sessionId}`);
+      }
+      return accept({ type: "session.rejected", ...rejected, atMs: nowMs });
+    }
+    case "session.leave": {
+      const { sessionId, jobId } = command;
+      const isFollower = sessions.followers.get(jobId)?.has(sessionId) ?? false;
+      return isFollower ? accept({ type: "session.left", sessionId, jobId }) : accept();
+    }
+  }
+}
+
+function open(
+  sessions: Sessions,
+  command: SessionCommand & { readonly type: "session.open" },
+  nowMs: number,
+): Decision<SessionEvent> {
+  const { sessionId: id, principal, tokenHash, features, skips, windowMs } = command;
+  const { sessionsMax, sessionsOfPrincipalMax } = limits;
+  if (sessions.byId.has(id)) return refuse("key_reused", `there is a session ${id} already`);
+  if (sessions.byId.size >= sessionsMax) {
+    return refuse("limit_reached", `${sessionsMax} sessions are open already`);
+  }
+  if ((sessions.byPrincipal.get(principal)?.size ?? 0) >= sessionsOfPrincipalMax) {
+    return refuse(
+      "limit_reached",
+      `${principal} has ${sessionsOfPrincipalMax} sessions already; those that nobody resumes are forgotten in time`,
+    );
+  }
+  const session = {
+    id,
+    principal,
+    tokenHash,
+    features,
+    openedAtMs: nowMs,
+    windowMs,
+    attachment: 1,
+  };
+  return accept({ type: "session.opened", session, skips });
+}
+
+export function lastEventSequence(sessions: Sessions, id: SessionId): number {
+  return sessions.lastEventSequences.get(id) ?? 0;
+}
+
+/** `sequence` is that of the event in the log. */
+export function evolve(
+  sessions: OwnSessions,
+  event: SessionEvent,
+  { sequence }: { readonly sequence: number },
+): void {
+  switch (event.type) {
+    case "session.opened": {
+      const { session, skips } = event;
+      putSession(sessions, session);
+      const base = { sequence, eventSequence: 0, follows: [], skips };
+      putJournal(sessions, session.id, { base, changes: [] });
+      sessions.lastEventSequences.set(session.id, 0);
+      return;
+    }
+    case "session.resumed": {
+      const { session, skips } = event;
+      putSession(sessions, session);
+      if (skips) record(sessions, session.id, { type: "skips", skips }, sequence);
+      return;
+    }
+    case "session.detached": {
+      const session = sessions.byId.get(event.sessionId);
+      if (session) putSession(sessions, { ...session, detachedAtMs: event.atMs });
+      return;
+    }
+    case "session.expired":
+      deleteSession(sessions, event.sessionId);
+      return;
+    case "session.acknowledged":
+      sessions.acknowledged.set(event.sessionId, event.eventSequence);
+      moveBase(sessions, event.sessionId, event.eventSequence);
+      return;
+    case "session.followed": {
+      const { sessionId, jobId, recalled, hasEnded } = event;
+      if (recalled) recall(sessions, sessionId, { jobId, ...recalled }, sequence);
+      if (!hasEnded) follow(sessions, sessionId, jobId, sequence);
+      return;
+    }
+    case "session.left":
+      leave(sessions, event.sessionId, event.jobId, sequence);
+      return;
+    case "session.rejected": {
+      const past = { jobId: event.jobId, afterSequence: sequence - 1, count: 1 };
+      recall(sessions, event.sessionId, past, sequence);
+      return;
+    }
+  }
+}
+
+/** All that had a connection lost it when the process ended: their windows begin now. */
+export function detachAll(sessions: OwnSessions, atMs: number): void {
+  for (const session of sessions.byId.values()) {
+    if (session.detachedAtMs === undefined)
+      putSession(sessions, { ...session, detachedAtMs: atMs });
+  }
+}
+
+/** From here on the session is told what happens to the job. */
+export function follow(
+  sessions: OwnSessions,
+  sessionId: SessionId,
+  jobId: JobId,
+  sequence: number,
+): void {
+  const followers = sessions.followers.get(jobId) ?? new Set();
+  if (!sessions.byId.has(sessionId) || followers.has(sessionId)) return;
+  sessions.followers.set(jobId, followers.add(sessionId));
+  record(sessions, sessionId, { type: "followed", jobId }, sequence);
+}
+
+/** Something of the past is told at once. */
+export function recall(
+  sessions: OwnSessions,
+  sessionId: SessionId,
+  past: { readonly jobId: JobId; readonly afterSequence: number; readonly count: number },
+  sequence: number,
+): void {
+  if (!sessions.byId.has(sessionId) || past.count === 0) return;
+  record(sessions, sessionId, { type: "recalled", ...past }, sequence);
+  advance(sessions, sessionId, past.count, sequence);
+}
+
+/** An event of a job: one more number for each of its followers, but those who pass over its kind. */
+export function tell(
+  sessions: OwnSessions,
+  { jobId, kind }: { readonly jobId: JobId; readonly kind?: string },
+  sequence: number,
+): void {
+  const followers = sessions.followers.get(jobId);
+  if (!followers) return;
+  for (const sessionId of followers) {
+    if (kind !== undefined && sessions.journals.get(sessionId)?.skips.includes(kind)) continue;
+    advance(sessions, sessionId, 1, sequence);
+  }
+}
+
+/** The job has ended, and all have been told. */
+export function dismiss(sessions: OwnSessions, jobId: JobId, sequence: number): void {
+  for (const sessionId of sessions.followers.get(jobId) ?? []) {
+    leave(sessions, sessionId, jobId, sequence);
+  }
+}
+
+/** The kinds that a session passes over just now. */
+export function skipsOf(sessions: Sessions, id: SessionId): readonly string[] {
+  return sessions.journals.get(id)?.skips ?? [];
+}
+
+function leave(sessions: OwnSessions, sessionId: SessionId, jobId: JobId, sequence: number): void {
+  const followers = sessions.followers.get(jobId);
+  if (!followers?.delete(sessionId)) return;
+  if (followers.size === 0) sessions.followers.delete(jobId);
+  record(sessions, sessionId, { type: "left", jobId }, sequence);
+}
+
+function advance(sessions: OwnSessions, id: SessionId, count: number, sequence: number): void {
+  const last = lastEventSequence(sessions, id) + count;
+  sessions.lastEventSequences.set(id, last);
+  const journal = sessions.journals.get(id);
+  if (!journal) return;
+  const placed = journal.changes.at(-1) ?? journal.base;
+  if (last - placed.eventSequence >= limits.journalMarkEvents) {
+    record(sessions, id, { type: "mark" }, sequence);
+  }
+}
+
+function record(
+  sessions: OwnSessions,
+  id: SessionId,
+  change: DistributiveOmit<Change, keyof Place>,
+  sequence: number,
+): void {
+  const journal = sessions.journals.get(id);
+  if (!journal) return;
+  const eventSequence = lastEventSequence(sessions, id);
+  journal.changes.push({ ...change, sequence, eventSequence });
+  if (change.type === "skips") journal.skips = change.skips;
+  const { journalChangesMax, journalEventsMax } = limits;
+  const first = journal.changes[journalChangesMax / 4];
+  if (first && journal.changes.length > journalChangesMax)
+    moveBase(sessions, id, first.eventSequence);
+  if (eventSequence - journal.base.eventSequence > journalEventsMax) {
+    moveBase(sessions, id, eventSequence - journalEventsMax);
+  }
+}
+
+type DistributiveOmit<Value, Key extends PropertyKey> = Value extends unknown
+  ? Omit<Value, Key>
+  : never;
+
+function moveBase(sessions: OwnSessions, id: SessionId, upToEventSequence: number): void {
+  const journal = sessions.journals.get(id);
+  if (!journal) return;
+  const { base, forgotten } = forget(journal, upToEventSequence);
+  journal.base = base;
+  journal.changes.splice(0, forgotten);
+}
+
+function putSession(sessions: OwnSessions, session: Session): void {
+  const { id, principal, detachedAtMs, windowMs } = session;
+  sessions.byId.set(id, session);
+  const others = sessions.byPrincipal.get(principal) ?? new Set();
+  sessions.byPrincipal.set(principal, others.add(id));
+  if (detachedAtMs === undefined) sessions.due.delete(id);
+  else sessions.due.set(id, detachedAtMs + windowMs);
+}
+
+function putJournal(sessions: OwnSessions, id: SessionId, { base, changes }: Journal): void {
+  const last = changes.findLast(({ type }) => type === "skips");
+  const skips = last?.type === "skips" ? last.skips : base.skips;
+  sessions.journals.set(id, { base, changes: [...changes], skips });
+}
+
+function deleteSession(sessions: OwnSessions, id: SessionId): void {
+  const session = sessions.byId.get(id);
+  const others = session && sessions.byPrincipal.get(session.principal);
+  others?.delete(id);
+  if (session && others?.size === 0) sessions.byPrincipal.delete(session.principal);
+  const journal = sessions.journals.get(id);
+  for (const jobId of journal ? followsIn(journal) : []) {
+    const followers = sessions.followers.get(jobId);
+    followers?.delete(id);
+    if (followers?.size === 0) sessions.followers.delete(jobId);
+  }
+  sessions.byId.delete(id);
+  sessions.journals.delete(id);
+  sessions.lastEventSequences.delete(id);
+  sessions.acknowledged.delete(id);
+  sessions.due.delete(id);
+}
+
+/** All that is kept of one session, as it is now. */
+export type SessionRow = {
+  readonly session: Session;
+  readonly lastEventSequence: number;
+  readonly acknowledged: number;
+  readonly base: Base;
+  readonly changes: readonly Change[];
+};
+
+export function rowOfSession(sessions: Sessions, session: Session): SessionRow {
+  const { id } = session;
+  const { base, changes } = sessions.journals.get(id) ?? nothingTold;
+  return {
+    session,
+    lastEventSequence: lastEventSequence(sessions, id),
+    acknowledged: sessions.acknowledged.get(id) ?? 0,
+    base,
+    changes: [...changes],
+  };
+}
+
+export function putSessionRow(sessions: OwnSessions, row: SessionRow): void {
+  const { session, base, changes } = row;
+  putSession(sessions, session);
+  putJournal(sessions, session.id, { base, changes });
+  sessions.lastEventSequences.set(session.id, row.lastEventSequence);
+  if (row.acknowledged > 0) sessions.acknowledged.set(session.id, row.acknowledged);
+  for (const jobId of followsIn({ base, changes })) {
+    const followers = sessions.followers.get(jobId) ?? new Set();
+    sessions.followers.set(jobId, followers.add(session.id));
+  }
+}
+
+const nothingTold: Journal = {
+  base: { sequence: 0, eventSequence: 0, follows: [], skips: [] },
+  changes: [],
+};
