@@ -30,6 +30,7 @@ export class Feed {
   readonly #watches = new Set<Watch>();
   /** Those that have caught up. */
   readonly #live = new Set<Watch>();
+  readonly #taps = new Set<(entries: readonly Entry[]) => void>();
   #lastSequence: number;
   #isClosed = false;
 
@@ -75,7 +76,14 @@ export class Feed {
     const last = entries.at(-1);
     if (!last) return;
     this.#lastSequence = last.sequence;
+    for (const take of this.#taps) take(entries);
     for (const watch of this.#live) watch.offer(entries);
+  }
+
+  /** Everything from now on, without a queue in between. */
+  tap(take: (entries: readonly Entry[]) => void): Disposable {
+    this.#taps.add(take);
+    return { [Symbol.dispose]: () => this.#taps.delete(take) };
   }
 
   close(): void {

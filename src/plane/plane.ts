@@ -21,6 +21,7 @@ import {
   printEvent,
   type Refusal,
   type State,
+  streamOf,
   topics,
 } from "../core/index.ts";
 import type { Entry, Log } from "../log/index.ts";
@@ -131,11 +132,24 @@ export class Plane {
     look: (state: State, events: readonly Event[]) => Value,
   ): Promise<Outcome<Value>> {
     if (this.#isClosed) return Promise.resolve({ refusal: shuttingDown });
+    return this.#whenDurable(this.carryOut(command, caller, look));
+  }
+
+  /**
+   * As `submit`, but answers at once, before it is durable. For those only who see to it that nothing of the
+   * answer leaves before that: see `tap`.
+   */
+  carryOut<Value>(
+    command: Command,
+    caller: Caller,
+    look: (state: State, events: readonly Event[]) => Value,
+  ): Outcome<Value> {
+    if (this.#isClosed) return { refusal: shuttingDown };
     this.#catchUp();
     const decision = this.#apply(command, caller);
-    if (decision.refusal) return this.#whenDurable(decision);
+    if (decision.refusal) return decision;
     try {
-      return this.#whenDurable({ value: look(this.#state, decision.events) });
+      return { value: look(this.#state, decision.events) };
     } finally {
       // Also when the caller cannot make sense of it: others wait for what was decided.
       this.#stirWaiting(decision.events);
@@ -223,6 +237,14 @@ export class Plane {
     return this.#feed.watch({ ...options, newestSequence: this.#state.lastSequence });
   }
 
+  /**
+   * Hands over what becomes durable from now on, in order, before anybody gets an answer that may have seen it.
+   * Whoever taps must be quick and never throw. Disposing it ends it.
+   */
+  tap(take: (entries: readonly Entry[]) => void): Disposable {
+    return this.#feed.tap(take);
+  }
+
   /** The last entry that was decided. It may not be durable yet. */
   get lastSequence(): number {
     return this.#state.lastSequence;
@@ -242,6 +264,24 @@ export class Plane {
   async history(afterSequence: number, count: number): Promise<readonly Entry[]> {
     const entries = await this.#log.read(afterSequence, count);
     return entries.filter(({ sequence }) => sequence <= this.durableSequence);
+  }
+
+  /** The durable events of one stream, after an entry, in their order. */
+  async *stream(
+    stream: string,
+    { afterSequence = 0 }: { readonly afterSequence?: number } = {},
+  ): AsyncGenerator<Entry> {
+    let after = afterSequence;
+    for (;;) {
+      const entries = await this.#log.readStream(stream, after, limits.historyEntries);
+      for (const entry of entries) {
+        if (entry.sequence > this.durableSequence) return;
+        yield entry;
+      }
+      const last = entries.at(-1);
+      if (!last) return;
+      after = last.sequence;
+    }
   }
 
   /** After which entry to watch, to see what follows a sequence on the bus; or that it is too far back. */
@@ -334,11 +374,13 @@ export class Plane {
   #record(event: Event, { actor }: Caller): void {
     evolve(this.#state, event);
     for (const view of this.#views) view.apply(event);
+    const stream = streamOf(event);
     this.#undurable.push({
       sequence: this.#state.lastSequence,
       busSequence: topics[event.type] === "" ? 0 : this.#state.lastBusSequence,
       atMs: this.#nowMs,
       actor,
+      ...(stream !== undefined && { stream }),
       event,
       body: printEvent(event),
     });

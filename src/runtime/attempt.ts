@@ -1,0 +1,174 @@
+/**
+ * One execution of a job, as whoever executes it sees it: what it may say, do and spend. Every word goes through
+ * the plane, so that an execution that is no longer the job's is heard no more. Workers in this process call it
+ * directly, those elsewhere through their messages.
+ */
+import {
+  type Amount,
+  authorise,
+  chainOf,
+  type Job,
+  type JobId,
+  type Operation,
+  type Outcome,
+  type Refusal,
+  type Rules,
+  readCost,
+  restToTell,
+  type State,
+  toNumber,
+} from "../core/index.ts";
+import type { Plane } from "../plane/index.ts";
+import { ArcpError, checkBody, type JsonObject } from "../wire/arcp/index.ts";
+import { toArcpError } from "./errors.ts";
+
+export type AttemptOptions = {
+  readonly plane: Plane;
+  readonly jobId: JobId;
+  readonly attempt: number;
+  readonly rules: Rules;
+};
+
+export class Attempt {
+  readonly jobId: JobId;
+  readonly attempt: number;
+  readonly #plane: Plane;
+  readonly #rules: Rules;
+  readonly #caller: { readonly actor: string };
+
+  constructor({ plane, jobId, attempt, rules }: AttemptOptions) {
+    this.#plane = plane;
+    this.jobId = jobId;
+    this.attempt = attempt;
+    this.#rules = rules;
+    this.#caller = { actor: `job/${jobId}` };
+  }
+
+  /**
+   * Says something of itself. Resolves when it is kept, or when nobody listens any more because the job has
+   * ended. Rejects with `INVALID_REQUEST` what is no event.
+   */
+  async emit(
+    kind: string,
+    body: unknown,
+    { workerSequence }: { readonly workerSequence?: number } = {},
+  ): Promise<void> {
+    const problem = checkBody(kind, body);
+    if (problem) {
+      throw new ArcpError("INVALID_REQUEST", `${problem.path}: ${problem.message}`, {
+        details: { path: problem.path },
+      });
+    }
+    const spent = kind === "metric" ? costIn(body as JsonObject) : undefined;
+    const said = this.#say({
+      kind,
+      body: printBody(body),
+      ...(spent && { spent }),
+      ...(workerSequence !== undefined && { workerSequence }),
+    });
+    await said;
+  }
+
+  /** At once, so that what is said next cannot come in between. */
+  #say(event: {
+    readonly kind: string;
+    readonly body: string;
+    readonly spent?: Amount;
+    readonly told?: string;
+    readonly workerSequence?: number;
+  }): Promise<void> {
+    const { jobId, attempt } = this;
+    let rest: string | undefined;
+    const kept = this.#plane.submit(
+      { type: "job.emit", jobId, attempt, ...event },
+      this.#caller,
+      (state, events) => {
+        rest = event.spent && events.length > 0 ? this.#rest(state, event.spent) : undefined;
+      },
+    );
+    const told = rest === undefined ? undefined : this.#tellRest(event.spent?.currency ?? "", rest);
+    return Promise.all([kept, told]).then(() => undefined);
+  }
+
+  #rest(state: State, spent: Amount): string | undefined {
+    const rest = restToTell(state.jobs.budgets.get(this.jobId) ?? [], spent);
+    return rest && String(toNumber(rest));
+  }
+
+  async #tellRest(currency: string, rest: string): Promise<void> {
+    const unit = JSON.stringify(currency);
+    const body = `{"name":"cost.budget.remaining","value":${rest},"unit":${unit}}`;
+    await this.#say({ kind: "metric", body, told: currency });
+  }
+
+  /** Whether it may do that, now; answers the target as it was compared, which is the one to use. */
+  async authorise(operation: Operation): Promise<string> {
+    const answer = await this.#plane.read((state, nowMs) => {
+      const job = this.#find(state);
+      if (!job) return undefined;
+      return authorise(chainOf(state.jobs, job), operation, nowMs, this.#rules);
+    });
+    if (!answer) throw this.#over();
+    if (!answer.refusal) return answer.target;
+    throw toArcpError(answer.refusal, { ...operation });
+  }
+
+  /** Sets money aside for work whose cost is known to be at most that. */
+  async reserve(reservationId: string, amounts: readonly Amount[]): Promise<void> {
+    const { jobId, attempt } = this;
+    await this.#must({ type: "job.reserve", jobId, attempt, reservationId, amounts });
+  }
+
+  /** What the work came to. */
+  async settle(reservationId: string, actual: readonly Amount[]): Promise<void> {
+    const { jobId, attempt } = this;
+    await this.#must({ type: "job.settle", jobId, attempt, reservationId, actual });
+  }
+
+  /** The last word. If the job has ended otherwise, nothing happens. */
+  async end(outcome: Outcome): Promise<void> {
+    const { jobId, attempt } = this;
+    const command = { type: "job.end", jobId, attempt, outcome } as const;
+    await this.#plane.submit(command, this.#caller, () => undefined);
+  }
+
+  async #must(command: Parameters<Plane["submit"]>[0]): Promise<void> {
+    const { refusal } = await this.#plane.submit(command, this.#caller, () => undefined);
+    if (refusal) throw this.#refused(refusal);
+  }
+
+  #refused(refusal: Refusal): ArcpError {
+    return refusal.code === "attempt_over" ? this.#over() : toArcpError(refusal);
+  }
+
+  #find(state: State): Job | undefined {
+    const job = state.jobs.byId.get(this.jobId);
+    return job?.state === "running" && job.attempt === this.attempt ? job : undefined;
+  }
+
+  #over(): ArcpError {
+    return new ArcpError("CANCELLED", `job ${this.jobId} has ended, or is another worker's`);
+  }
+}
+
+/** A cost that an event reports, if it does. Throws for one that cannot be. */
+function costIn({ name, value, unit }: JsonObject): Amount | undefined {
+  const isCost = typeof name === "string" && name.startsWith("cost.");
+  if (!isCost || name === "cost.budget.remaining" || typeof unit !== "string") return undefined;
+  const read = readCost(unit, Number(value));
+  if (!read.refusal) return read.amount;
+  throw new ArcpError("INVALID_REQUEST", read.refusal.message, {
+    details: { path: "body.value" },
+  });
+}
+
+/** JSON, or an `INVALID_REQUEST`: whoever made it up hears of it. */
+export function printBody(value: unknown): string {
+  try {
+    const text = JSON.stringify(value);
+    if (text !== undefined) return text;
+  } catch {
+    // Cycles, bigints.
+  }
+  throw new ArcpError("INVALID_REQUEST", "this is nothing that JSON can carry");
+}

@@ -1,0 +1,237 @@
+/**
+ * What a handler is given besides its input: who it is, what it may do, and how it tells what it does. Words
+ * resolve when they are kept; they reject only if they are no words, never because nobody is connected.
+ */
+import type { Amount, Capabilities, Job } from "../core/index.ts";
+import { ArcpError, isArcpError, type LogLevel } from "../wire/arcp/index.ts";
+import type { Attempt } from "./attempt.ts";
+import { type ChunkBody, ResultStream } from "./result-stream.ts";
+
+export type ToolError = {
+  readonly code: string;
+  readonly message: string;
+  readonly retryable: boolean;
+};
+
+export type DelegateOptions = {
+  readonly agent: string;
+  readonly input?: unknown;
+  /** What the parent calls it; made up if absent. */
+  readonly delegateId?: string;
+  readonly leaseRequest?: Capabilities;
+  readonly leaseConstraints?: { readonly expires_at?: string };
+};
+
+/** A job that this one has asked for. */
+export type Delegated = {
+  readonly jobId: string;
+  /** Its result; rejects as it failed. */
+  readonly done: Promise<unknown>;
+  cancel(reason?: string): Promise<void>;
+};
+
+/** What a context needs that is not its own. */
+export type Surroundings = {
+  readonly newId: (kind: "result" | "call" | "delegate" | "reservation") => string;
+  readonly delegate: (parent: Job, options: DelegateOptions) => Promise<Delegated>;
+};
+
+export type JobContextOptions = {
+  readonly job: Job;
+  readonly attempt: Attempt;
+  readonly signal: AbortSignal;
+  readonly surroundings: Surroundings;
+};
+
+export class JobContext {
+  readonly jobId: string;
+  readonly sessionId: string;
+  /** The name alone, its version, and both. */
+  readonly agent: string;
+  readonly agentVersion: string | undefined;
+  readonly agentRef: string;
+  readonly lease: Capabilities;
+  readonly leaseConstraints: { readonly expires_at?: string };
+  readonly traceId: string;
+  /** Aborts when the job is cancelled, or has ended otherwise. */
+  readonly signal: AbortSignal;
+  readonly #job: Job;
+  readonly #attempt: Attempt;
+  readonly #surroundings: Surroundings;
+  #stream: ResultStream | undefined;
+
+  constructor({ job, attempt, signal, surroundings }: JobContextOptions) {
+    const [agent = "", version] = job.agent.split("@");
+    const { expiresAt } = job.grant;
+    this.jobId = job.id;
+    this.sessionId = job.sessionIds[0];
+    this.agent = agent;
+    this.agentVersion = version;
+    this.agentRef = job.agent;
+    this.lease = job.grant.capabilities;
+    this.leaseConstraints = expiresAt === undefined ? {} : { expires_at: expiresAt };
+    this.traceId = job.traceId;
+    this.signal = signal;
+    this.#job = job;
+    this.#attempt = attempt;
+    this.#surroundings = surroundings;
+  }
+
+  emitEvent(kind: string, body: unknown): Promise<void> {
+    if (kind === "result_chunk") return this.resultChunk(body as ChunkBody);
+    return this.#attempt.emit(kind, body);
+  }
+
+  log(
+    level: LogLevel,
+    message: string,
+    attributes?: Readonly<Record<string, unknown>>,
+  ): Promise<void> {
+    return this.#attempt.emit("log", { level, message, ...(attributes && { attributes }) });
+  }
+
+  thought(text: string): Promise<void> {
+    return this.#attempt.emit("thought", { text });
+  }
+
+  status(phase: string, message?: string): Promise<void> {
+    return this.#attempt.emit("status", { phase, ...(message !== undefined && { message }) });
+  }
+
+  metric(metric: {
+    readonly name: string;
+    readonly value: number;
+    readonly unit?: string;
+    readonly dimensions?: Readonly<Record<string, unknown>>;
+  }): Promise<void> {
+    return this.#attempt.emit("metric", metric);
+  }
+
+  progress(
+    current: number,
+    more: { readonly total?: number; readonly units?: string; readonly message?: string } = {},
+  ): Promise<void> {
+    return this.#attempt.emit("progress", { current, ...more });
+  }
+
+  artifactRef(artifact: {
+    readonly uri: string;
+    readonly content_type: string;
+    readonly byte_size?: number;
+    readonly sha256?: string;
+  }): Promise<void> {
+    return this.#attempt.emit("artifact_ref", artifact);
+  }
+
+  /**
+   * Says that a tool is called, and asks whether it may be. One that may not is told as its result too, and
+   * rejects (ARCP-201).
+   */
+  async toolCall(call: {
+    readonly tool: string;
+    readonly args?: Readonly<Record<string, unknown>>;
+    readonly call_id?: string;
+  }): Promise<string> {
+    const { tool, args, call_id = this.#surroundings.newId("call") } = call;
+    await this.#attempt.emit("tool_call", { tool, call_id, ...(args && { args }) });
+    try {
+      await this.authorize("tool.call", tool);
+      return call_id;
+    } catch (error) {
+      await this.toolResult({ call_id, error: toolErrorOf(error) });
+      throw error;
+    }
+  }
+
+  toolResult(
+    result:
+      | { readonly call_id: string; readonly result: unknown }
+      | { readonly call_id: string; readonly error: ToolError },
+  ): Promise<void> {
+    return this.#attempt.emit("tool_result", result);
+  }
+
+  /** Call, run and result in one go. With `costMax`, that much is set aside before and settled after. */
+  async callTool<Result>(
+    call: {
+      readonly tool: string;
+      readonly args?: Readonly<Record<string, unknown>>;
+      readonly costMax?: Amount;
+    },
+    run: (spend: (actual: Amount) => void) => Promise<Result> | Result,
+  ): Promise<Result> {
+    const call_id = await this.toolCall(call);
+    try {
+      const result = await this.#within(call.costMax, run);
+      await this.toolResult({ call_id, result: result ?? null });
+      return result;
+    } catch (error) {
+      await this.toolResult({ call_id, error: toolErrorOf(error) });
+      throw error;
+    }
+  }
+
+  async #within<Result>(
+    costMax: Amount | undefined,
+    run: (spend: (actual: Amount) => void) => Promise<Result> | Result,
+  ): Promise<Result> {
+    if (!costMax) return await run(() => undefined);
+    const id = this.#surroundings.newId("reservation");
+    const actual: Amount[] = [];
+    await this.#attempt.reserve(id, [costMax]);
+    try {
+      return await run((amount) => actual.push(amount));
+    } finally {
+      // Nothing said is all of it: what was under way may have cost it.
+      await this.#attempt.settle(id, actual.length > 0 ? actual : [costMax]);
+    }
+  }
+
+  /** Resolves with the target as it was compared, which is the one to use; rejects if it is not allowed. */
+  authorize(capability: string, target: string): Promise<string> {
+    return this.#attempt.authorise({ capability, target });
+  }
+
+  async authorizeModel(model: string): Promise<void> {
+    await this.authorize("model.use", model);
+  }
+
+  /** Sets money aside for work that costs at most that, until what it answers is settled. */
+  async reserve(...amounts: Amount[]): Promise<{ settle: (...actual: Amount[]) => Promise<void> }> {
+    const id = this.#surroundings.newId("reservation");
+    await this.#attempt.reserve(id, amounts);
+    return { settle: (...actual) => this.#attempt.settle(id, actual) };
+  }
+
+  /** The result, in pieces. The same one however often it is asked for. */
+  streamResult({ resultId }: { readonly resultId?: string } = {}): ResultStream {
+    const id = resultId ?? this.#stream?.resultId ?? this.#surroundings.newId("result");
+    this.#stream ??= new ResultStream(id, (body) => this.#attempt.emit("result_chunk", body));
+    if (this.#stream.resultId === id) return this.#stream;
+    throw new ArcpError("INVALID_REQUEST", "a job has one result");
+  }
+
+  async resultChunk(chunk: ChunkBody): Promise<void> {
+    await this.streamResult({ resultId: chunk.result_id }).put(chunk);
+  }
+
+  /** Asks another agent to do something, within what this job may do itself. */
+  delegate(options: DelegateOptions): Promise<Delegated> {
+    return this.#surroundings.delegate(this.#job, options);
+  }
+
+  /** What was streamed, if anything was. For who runs the handler. */
+  get streamed(): ResultStream | undefined {
+    return this.#stream;
+  }
+}
+
+/** As a result of a tool tells it. */
+export function toolErrorOf(error: unknown): ToolError {
+  if (isArcpError(error)) {
+    const { code, message, retryable } = error.toPayload();
+    return { code, message, retryable };
+  }
+  const message = error instanceof Error && error.message !== "" ? error.message : "it failed";
+  return { code: "INTERNAL_ERROR", message, retryable: true };
+}

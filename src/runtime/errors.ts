@@ -1,0 +1,29 @@
+/** What the core refuses, in the words that agents know. */
+import { type Refusal, type RefusalCode, toNumber } from "../core/index.ts";
+import { ArcpError, type ErrorCode, type JsonObject } from "../wire/arcp/index.ts";
+
+/** Codes that no agent can meet are our fault, should one meet them. */
+const codes: Readonly<Partial<Record<RefusalCode, ErrorCode>>> = {
+  invalid_argument: "INVALID_REQUEST",
+  permission_denied: "PERMISSION_DENIED",
+  grant_expired: "LEASE_EXPIRED",
+  budget_exhausted: "BUDGET_EXHAUSTED",
+  grant_too_wide: "LEASE_SUBSET_VIOLATION",
+  job_not_found: "JOB_NOT_FOUND",
+  key_reused: "DUPLICATE_KEY",
+  skill_not_found: "AGENT_NOT_AVAILABLE",
+  skill_version_not_found: "AGENT_VERSION_NOT_AVAILABLE",
+  session_gone: "RESUME_WINDOW_EXPIRED",
+};
+
+export function toArcpError(refusal: Refusal, about: JsonObject = {}): ArcpError {
+  const { code, message, path, left, jobId } = refusal;
+  const details = {
+    ...about,
+    ...(path !== undefined && { path }),
+    ...(left && { currency: left.currency, remaining: toNumber(left.amount) }),
+    ...(jobId !== undefined && { existing_job_id: jobId }),
+  };
+  const isEmpty = Object.keys(details).length === 0;
+  return new ArcpError(codes[code] ?? "INTERNAL_ERROR", message, isEmpty ? {} : { details });
+}

@@ -1,0 +1,95 @@
+/** A worker that is part of this process: handlers, called. */
+import type { Outcome } from "../core/index.ts";
+import { isArcpError } from "../wire/arcp/index.ts";
+import { printBody } from "./attempt.ts";
+import { fullName, type Offer } from "./catalogue.ts";
+import { JobContext, type Surroundings } from "./context.ts";
+import { limits } from "./limits.ts";
+import type { Work, Worker } from "./worker.ts";
+
+/** Resolves with the result. Throws an `ArcpError` to fail with a code of its own. */
+export type Handler = (input: unknown, context: JobContext) => unknown;
+
+export class InProcessWorker implements Worker {
+  readonly id: string;
+  readonly isRemote = false;
+  readonly offers: readonly Offer[];
+  readonly jobsAtOnce: number;
+  readonly #handler: Handler;
+  readonly #surroundings: Surroundings;
+  readonly #running = new Map<string, AbortController>();
+
+  constructor(
+    offer: Offer,
+    handler: Handler,
+    {
+      surroundings,
+      jobsAtOnce = limits.jobsAtOnce,
+    }: { readonly surroundings: Surroundings; readonly jobsAtOnce?: number },
+  ) {
+    this.id = `local/${fullName(offer)}`;
+    this.offers = [offer];
+    this.jobsAtOnce = jobsAtOnce;
+    this.#handler = handler;
+    this.#surroundings = surroundings;
+  }
+
+  run({ job, input, attempt }: Work): void {
+    const controller = new AbortController();
+    const surroundings = this.#surroundings;
+    const context = new JobContext({ job, attempt, signal: controller.signal, surroundings });
+    this.#running.set(job.id, controller);
+    void this.#execute(context, input).then((outcome) => attempt.end(outcome));
+  }
+
+  cancel(jobId: string, reason: string): void {
+    this.#running.get(jobId)?.abort(new DOMException(reason || "cancelled", "AbortError"));
+  }
+
+  drop(jobId: string): void {
+    const controller = this.#running.get(jobId);
+    this.#running.delete(jobId);
+    controller?.abort(new DOMException("the job has ended", "AbortError"));
+  }
+
+  /** Never throws: whatever a handler does, the job has an outcome. */
+  async #execute(context: JobContext, input: string): Promise<Outcome> {
+    try {
+      const value = await this.#handler(JSON.parse(input), context);
+      const { streamed } = context;
+      if (streamed) {
+        await streamed.finalize();
+        const { resultId, bytes, summary } = streamed;
+        return {
+          status: "success",
+          streamed: { resultId, bytes },
+          ...(summary !== undefined && { summary }),
+        };
+      }
+      return value === undefined
+        ? { status: "success" }
+        : { status: "success", result: printResult(value) };
+    } catch (error) {
+      return failedBy(error);
+    }
+  }
+}
+
+function printResult(value: unknown): string {
+  try {
+    return printBody(value);
+  } catch {
+    throw new Error("the result is nothing that JSON can carry");
+  }
+}
+
+/** Its code and its words; stacks stay with whoever runs this process. */
+function failedBy(error: unknown): Outcome {
+  if (isArcpError(error)) {
+    const { code, message, retryable, details } = error.toPayload();
+    const more = details && { details: JSON.stringify(details) };
+    return { status: "error", failure: { code, message, isRetryable: retryable, ...more } };
+  }
+  const message = error instanceof Error && error.message !== "" ? error.message : "it failed";
+  return { status: "error", failure: { code: "INTERNAL_ERROR", message, isRetryable: true } };
+}

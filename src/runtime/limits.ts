@@ -1,0 +1,9 @@
+export const limits = {
+  /** Pieces of a streamed result, and all of them together, decoded. */
+  chunkBytesMax: 1_048_576,
+  resultBytesMax: 268_435_456,
+  /** How long a piece is if the agent writes more at once: less than any peer's limit for a message. */
+  chunkBytes: 262_144,
+  /** Jobs that one worker in this process runs at a time, unless it says otherwise. */
+  jobsAtOnce: 1_000,
+} as const;

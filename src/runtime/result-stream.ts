@@ -1,0 +1,116 @@
+/**
+ * A result that is told in pieces while it is made (ARCP 1.1 §8.4). One for each job. Whoever writes more at once
+ * than a message should have gets it cut; a piece of text never ends within a character.
+ */
+import {
+  ArcpError,
+  type ChunkEncoding,
+  decodedBytes,
+  encodeBase64,
+  splitBytes,
+  splitText,
+} from "../wire/arcp/index.ts";
+import { limits } from "./limits.ts";
+
+export type ChunkBody = {
+  readonly result_id: string;
+  readonly chunk_seq: number;
+  readonly data: string;
+  readonly encoding: ChunkEncoding;
+  readonly more: boolean;
+};
+
+type Say = (body: ChunkBody) => Promise<void>;
+
+export class ResultStream {
+  readonly resultId: string;
+  readonly #say: Say;
+  /** The last piece has to say that it is the last, so it is held until another comes or the end does. */
+  #held: { readonly data: string; readonly encoding: ChunkEncoding } | undefined;
+  #chunks = 0;
+  #bytes = 0;
+  #isFinished = false;
+  #summary: string | undefined;
+
+  constructor(resultId: string, say: Say) {
+    this.resultId = resultId;
+    this.#say = say;
+  }
+
+  /** Decoded. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get isFinished(): boolean {
+    return this.#isFinished;
+  }
+
+  get summary(): string | undefined {
+    return this.#summary;
+  }
+
+  async write(data: string | Uint8Array): Promise<void> {
+    const pieces =
+      typeof data === "string"
+        ? splitText(data, limits.chunkBytes).map(
+            (text) => ({ data: text, encoding: "utf8" }) as const,
+          )
+        : splitBytes(data, limits.chunkBytes).map(
+            (bytes) => ({ data: encodeBase64(bytes), encoding: "base64" }) as const,
+          );
+    const said = pieces.map((piece) => this.#put(piece));
+    await Promise.all(said);
+  }
+
+  /** Nothing can be written any more. Finishing twice is fine. */
+  async finalize({ summary }: { readonly summary?: string } = {}): Promise<void> {
+    if (this.#isFinished) return;
+    this.#isFinished = true;
+    this.#summary = summary;
+    await this.#tell(this.#held ?? { data: "", encoding: "utf8" }, { more: false });
+  }
+
+  /** A piece that the agent has made up itself, with its own number. */
+  async put(chunk: ChunkBody): Promise<void> {
+    const isNext =
+      chunk.result_id === this.resultId && chunk.chunk_seq === this.#chunks && !this.#held;
+    if (this.#isFinished || !isNext) {
+      throw new ArcpError(
+        "INVALID_REQUEST",
+        "pieces of one result come in order, and none after the last",
+      );
+    }
+    this.#count(chunk);
+    this.#isFinished = !chunk.more;
+    await this.#tell(chunk, { more: chunk.more });
+  }
+
+  #put(piece: { readonly data: string; readonly encoding: ChunkEncoding }): Promise<void> {
+    if (this.#isFinished) {
+      return Promise.reject(new ArcpError("INVALID_REQUEST", "this result is finished"));
+    }
+    this.#count(piece);
+    const before = this.#held;
+    this.#held = piece;
+    return before ? this.#tell(before, { more: true }) : Promise.resolve();
+  }
+
+  #count({ data, encoding }: { readonly data: string; readonly encoding: ChunkEncoding }): void {
+    const bytes = decodedBytes(data, encoding) ?? 0;
+    this.#bytes += bytes;
+    if (bytes > limits.chunkBytesMax || this.#bytes > limits.resultBytesMax) {
+      const message = `a result has at most ${limits.resultBytesMax} bytes, and a piece of it ${limits.chunkBytesMax}`;
+      throw new ArcpError("INTERNAL_ERROR", message);
+    }
+  }
+
+  #tell(
+    { data, encoding }: { readonly data: string; readonly encoding: ChunkEncoding },
+    { more }: { readonly more: boolean },
+  ): Promise<void> {
+    const chunk_seq = this.#chunks;
+    this.#chunks += 1;
+    return this.#say({ result_id: this.resultId, chunk_seq, data, encoding, more });
+  }
+}

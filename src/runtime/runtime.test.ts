@@ -1,0 +1,253 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { type JobId, parseAmount, sessionId } from "../core/index.ts";
+import type { Plane } from "../plane/index.ts";
+import { openSession } from "../testing/commands.ts";
+import type { ManualClock } from "../testing/manual-clock.ts";
+import { openPlane } from "../testing/test-plane.ts";
+import type { JobContext } from "./context.ts";
+import type { Handler } from "./in-process.ts";
+import { type JobRequest, Runtime } from "./runtime.ts";
+
+class Scene implements AsyncDisposable {
+  readonly clock: ManualClock;
+  readonly plane: Plane;
+  readonly runtime: Runtime;
+
+  private constructor(plane: Plane, runtime: Runtime, clock: ManualClock) {
+    this.plane = plane;
+    this.runtime = runtime;
+    this.clock = clock;
+  }
+
+  static async open(): Promise<Scene> {
+    const { plane, clock } = await openPlane();
+    const onFault = (fault: unknown): void => {
+      throw fault;
+    };
+    let ids = 0;
+    const newId = (kind: string): string => `${kind}_${++ids}`;
+    const runtime = await Runtime.open({ plane, newId, onFault });
+    await plane.submit(openSession("ada"), { actor: "test" }, () => undefined);
+    return new Scene(plane, runtime, clock);
+  }
+
+  /** The job's events and how it ended, in words. */
+  async run(handler: Handler, parts: Partial<JobRequest> = {}): Promise<readonly string[]> {
+    using _agent = this.runtime.registerAgent("agent", handler);
+    const id = await this.submit(parts);
+    const outcome = await this.runtime.ending(id);
+    const told = await this.told(id);
+    if (outcome.status === "success")
+      return [...told, `success ${outcome.result ?? outcome.streamed?.bytes}`];
+    return [...told, `${outcome.status} ${outcome.failure.code} ${outcome.failure.message}`];
+  }
+
+  async submit(parts: Partial<JobRequest> = {}): Promise<JobId> {
+    const { value, refusal } = await this.runtime.submit({
+      agent: "agent",
+      input: '{"x":1}',
+      sessionId: sessionId("sess_ada"),
+      principal: "ada",
+      requestId: `request ${Math.random()}`,
+      traceId: "1".repeat(32),
+      ...parts,
+    });
+    if (refusal) assert.fail(refusal.message);
+    return value.job.id;
+  }
+
+  async told(id: JobId): Promise<readonly string[]> {
+    const told: string[] = [];
+    for await (const { event } of this.plane.stream(`job/${id}`)) {
+      if (event.type === "job.emitted") told.push(`${event.kind} ${event.body}`);
+    }
+    return told;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.runtime[Symbol.asyncDispose]();
+    await this.plane[Symbol.asyncDispose]();
+  }
+}
+
+const begun = 'status {"phase":"running"}';
+
+test("a handler gets its input, says things, and its result is the job's", async () => {
+  await using scene = await Scene.open();
+  const told = await scene.run(async (input, context) => {
+    void context.log("info", "hello", { input });
+    await context.progress(1, { total: 2 });
+    return { echoed: input };
+  });
+  assert.deepEqual(told, [
+    begun,
+    'log {"level":"info","message":"hello","attributes":{"input":{"x":1}}}',
+    'progress {"current":1,"total":2}',
+    'success {"echoed":{"x":1}}',
+  ]);
+});
+
+test("a handler that throws fails the job in its own words; a result that is no JSON does too", async () => {
+  await using scene = await Scene.open();
+  const words = async (handler: Handler): Promise<string | undefined> =>
+    (await scene.run(handler)).at(-1);
+  assert.equal(
+    await words(() => {
+      throw new TypeError("boom");
+    }),
+    "error INTERNAL_ERROR boom",
+  );
+  assert.equal(
+    await words((_, context) => context.authorize("fs.read", "/etc/passwd")),
+    'error PERMISSION_DENIED the grant of this job does not allow fs.read of "/etc/passwd"',
+  );
+  assert.match((await words(() => 1n)) ?? "", /^error INTERNAL_ERROR .*JSON/);
+  assert.equal(await words(() => undefined), "success undefined");
+  assert.equal(await words(() => null), "success null");
+});
+
+test("words that are none are told to who says them, and to nobody else", async () => {
+  await using scene = await Scene.open();
+  const told = await scene.run(async (_, context) => {
+    await assert.rejects(context.emitEvent("mood", {}), { code: "INVALID_REQUEST" });
+    await assert.rejects(context.metric({ name: "x", value: Number.NaN }), {
+      code: "INVALID_REQUEST",
+    });
+    await assert.rejects(context.metric({ name: "cost.x", value: -1, unit: "USD" }), {
+      code: "INVALID_REQUEST",
+    });
+    return "ok";
+  });
+  assert.deepEqual(told, [begun, 'success "ok"']);
+});
+
+test("four calls of 30 cents run on a dollar, the rest is told, and the fifth is refused", async () => {
+  await using scene = await Scene.open();
+  const told = await scene.run(
+    async (_, context) => {
+      for (let call = 1; call <= 5; call += 1) {
+        await context.authorize("tool.call", "ask");
+        await context.metric({ name: "cost.model", value: 0.3, unit: "USD" });
+      }
+    },
+    { capabilities: { "cost.budget": ["USD:1.00"], "tool.call": ["ask"] } },
+  );
+  const rests = told.flatMap((line) => /remaining","value":(-?[\d.]+)/.exec(line)?.[1] ?? []);
+  assert.deepEqual(rests, ["0.7", "0.4", "0.1", "-0.2"]);
+  assert.match(told.at(-1) ?? "", /^error BUDGET_EXHAUSTED/);
+  assert.equal(told.filter((line) => line.includes('"cost.model"')).length, 4);
+});
+
+test("a tool that is not allowed is told as called and refused; one that is, as called and done", async () => {
+  await using scene = await Scene.open();
+  const costMax = parseAmount("USD:0.60");
+  assert(costMax);
+  const told = await scene.run(
+    async (_, context) => {
+      await assert.rejects(
+        context.callTool({ tool: "rm" }, () => 0),
+        { code: "PERMISSION_DENIED" },
+      );
+      const both = await Promise.allSettled([
+        context.callTool({ tool: "ask", costMax }, () => "yes"),
+        context.callTool({ tool: "ask", costMax }, () => "too much"),
+      ]);
+      return both.map(({ status }) => status);
+    },
+    { capabilities: { "cost.budget": ["USD:1.00"], "tool.call": ["ask"] } },
+  );
+  assert.match(told[1] ?? "", /^tool_call \{"tool":"rm","call_id":"call_\d+"\}$/);
+  assert.match(told[2] ?? "", /^tool_result .*"PERMISSION_DENIED"/);
+  assert.equal(told.at(-1), 'success ["fulfilled","rejected"]');
+});
+
+test("a streamed result is told in pieces, the last of which says so", async () => {
+  await using scene = await Scene.open();
+  const told = await scene.run(async (_, context) => {
+    const stream = context.streamResult({ resultId: "res_1" });
+    await stream.write("one ");
+    await stream.write(new TextEncoder().encode("two"));
+    return "not this";
+  });
+  assert.deepEqual(told.slice(1), [
+    'result_chunk {"result_id":"res_1","chunk_seq":0,"data":"one ","encoding":"utf8","more":true}',
+    'result_chunk {"result_id":"res_1","chunk_seq":1,"data":"dHdv","encoding":"base64","more":false}',
+    "success 7",
+  ]);
+});
+
+test("a cancelled job aborts its handler and ends when that has unwound", async () => {
+  await using scene = await Scene.open();
+  const unwound: string[] = [];
+  const waiting: Handler = (_, { signal }: JobContext) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener("abort", () => {
+        unwound.push(String(signal.reason.message));
+        reject(signal.reason);
+      });
+    });
+  using _agent = scene.runtime.registerAgent("agent", waiting);
+  const jobId = await scene.submit();
+  await turn();
+  const cancel = { type: "job.cancel", jobId, reason: "enough", graceMs: 30_000 } as const;
+  await scene.plane.submit(cancel, { actor: "test" }, () => undefined);
+  const outcome = await scene.runtime.ending(jobId);
+  assert.equal(outcome.status, "cancelled");
+  assert.deepEqual(unwound, ["enough"]);
+});
+
+test("a job that ran too long has ended, whatever its handler does", async () => {
+  await using scene = await Scene.open();
+  let signal: AbortSignal | undefined;
+  using _agent = scene.runtime.registerAgent("agent", (_, context) => {
+    signal = context.signal;
+    return new Promise(() => {});
+  });
+  const jobId = await scene.submit({ runMsMax: 5_000 });
+  await turn();
+  const ending = scene.runtime.ending(jobId);
+  scene.clock.leap(5_000);
+  scene.plane.tick();
+  assert.equal((await ending).status, "timed_out");
+  assert.equal(signal?.aborted, true);
+});
+
+test("delegation is awaited, stays within the grant, and what is refused is told", async () => {
+  await using scene = await Scene.open();
+  using _child = scene.runtime.registerAgent("child", (input) => ({ got: input }));
+  const told = await scene.run(
+    async (_, context) => {
+      const child = await context.delegate({ agent: "child", input: 7 });
+      const got = await child.done;
+      await assert.rejects(context.delegate({ agent: "agent" }), { code: "PERMISSION_DENIED" });
+      const wide = { agent: "child", leaseRequest: { "fs.read": ["/**"] }, delegateId: "d9" };
+      await assert.rejects(context.delegate(wide), { code: "LEASE_SUBSET_VIOLATION" });
+      return got;
+    },
+    { capabilities: { "agent.delegate": ["child"] } },
+  );
+  assert.match(told[1] ?? "", /^delegate \{"delegate_id":"delegate_\d+","agent":"child","input":7/);
+  assert.equal(told.filter((line) => line.startsWith("tool_result")).length, 2);
+  assert.equal(told.at(-1), 'success {"got":7}');
+});
+
+test("jobs wait for a worker with room, oldest first", async () => {
+  await using scene = await Scene.open();
+  const begun: unknown[] = [];
+  const gates: (() => void)[] = [];
+  const handler: Handler = (input) => {
+    begun.push(input);
+    return new Promise<void>((resolve) => gates.push(resolve));
+  };
+  using _agent = scene.runtime.registerAgent("agent", handler, { jobsAtOnce: 2 });
+  const ids = await Promise.all(["1", "2", "3"].map((input) => scene.submit({ input })));
+  await turn();
+  assert.deepEqual(begun, [1, 2]);
+  gates[0]?.();
+  await scene.runtime.ending(ids[0] ?? ("" as JobId));
+  await turn();
+  await turn();
+  assert.deepEqual(begun, [1, 2, 3]);
+});

@@ -1,0 +1,358 @@
+/**
+ * Who does the work. Jobs come in, wait for a worker that offers their agent, and are started there; what becomes
+ * of them is in the log, and is heard from there like by everyone else.
+ */
+import {
+  authorise,
+  chainOf,
+  findAsked,
+  type Job,
+  type JobId,
+  type Outcome as JobOutcome,
+  type Refusal,
+  type Rules,
+  type SessionId,
+  jobId as toJobId,
+} from "../core/index.ts";
+import type { Outcome, Plane } from "../plane/index.ts";
+import { ArcpError, Assembly, type JsonObject, normaliseBody } from "../wire/arcp/index.ts";
+import { Attempt } from "./attempt.ts";
+import { Catalogue, fullName, type Offer } from "./catalogue.ts";
+import type { Delegated, DelegateOptions } from "./context.ts";
+import { toArcpError } from "./errors.ts";
+import { type Handler, InProcessWorker } from "./in-process.ts";
+import type { Worker } from "./worker.ts";
+
+export type RuntimeOptions = {
+  readonly plane: Plane;
+  /** Ids that nobody had before. */
+  readonly newId: (kind: IdKind) => string;
+  readonly rules?: Rules;
+  readonly onFault: (fault: unknown) => void;
+};
+
+export type IdKind = "job" | "result" | "call" | "delegate" | "reservation";
+
+export type AgentOptions = {
+  readonly version?: string;
+  /** Whether a job may be run again when its worker was lost in the middle of it. */
+  readonly isIdempotent?: boolean;
+  readonly jobsAtOnce?: number;
+};
+
+/** What somebody asks for. */
+export type JobRequest = {
+  readonly agent: string;
+  /** JSON. */
+  readonly input: string;
+  readonly sessionId: SessionId;
+  readonly principal: string;
+  readonly requestId: string;
+  readonly traceId: string;
+  readonly capabilities?: unknown;
+  readonly expiresAt?: string;
+  readonly runMsMax?: number;
+  readonly key?: { readonly text: string; readonly fingerprint: string };
+  readonly parentId?: JobId;
+  readonly delegateId?: string;
+};
+
+export type Submitted = {
+  readonly job: Job;
+  /** Whether it was asked for before. */
+  readonly isRepeated: boolean;
+};
+
+export class Runtime implements AsyncDisposable {
+  readonly catalogue: Catalogue = new Catalogue();
+  readonly #options: RuntimeOptions;
+  readonly #plane: Plane;
+  /** By the agent's full name, oldest first. */
+  readonly #waiting = new Map<string, JobId[]>();
+  readonly #workers = new Map<Worker, { readonly jobs: Set<JobId> }>();
+  readonly #runs = new Map<JobId, Worker>();
+  readonly #endings = new Map<JobId, ((outcome: JobOutcome) => void)[]>();
+  readonly #watch: ReturnType<Plane["watch"]>;
+  readonly #following: Promise<void>;
+
+  static async open(options: RuntimeOptions): Promise<Runtime> {
+    const { plane } = options;
+    const { pending, sequence } = await plane.read(({ jobs, lastSequence }) => ({
+      pending: [...jobs.pending].flatMap((id) => jobs.byId.get(id) ?? []),
+      sequence: lastSequence,
+    }));
+    return new Runtime(options, pending, sequence);
+  }
+
+  private constructor(options: RuntimeOptions, pending: readonly Job[], afterSequence: number) {
+    this.#options = options;
+    this.#plane = options.plane;
+    for (const job of pending.toSorted((one, other) => one.place - other.place)) this.#queue(job);
+    this.#watch = options.plane.watch({
+      afterSequence,
+      wants: ({ event }) => event.type.startsWith("job.") && event.type !== "job.emitted",
+    });
+    this.#following = this.#follow().catch(options.onFault);
+  }
+
+  /** Until what it answers is disposed. */
+  registerAgent(name: string, handler: Handler, options: AgentOptions = {}): Disposable {
+    const { version, isIdempotent = false, jobsAtOnce } = options;
+    const offer: Offer = {
+      name,
+      ...(version !== undefined && { version }),
+      isRepeatable: isIdempotent,
+    };
+    const surroundings = {
+      newId: this.#options.newId,
+      delegate: (parent: Job, wanted: DelegateOptions) => this.delegate(parent, wanted),
+    };
+    const more = jobsAtOnce === undefined ? {} : { jobsAtOnce };
+    return this.addWorker(new InProcessWorker(offer, handler, { surroundings, ...more }));
+  }
+
+  addWorker(worker: Worker): Disposable {
+    using offers = new DisposableStack();
+    for (const offer of worker.offers) offers.use(this.catalogue.add(offer));
+    const all = offers.move();
+    this.#workers.set(worker, { jobs: new Set() });
+    for (const agent of this.#waiting.keys()) this.#assign(agent);
+    return {
+      [Symbol.dispose]: () => {
+        all.dispose();
+        this.#workers.delete(worker);
+      },
+    };
+  }
+
+  /** Resolves when it is kept. It may be running by then. */
+  async submit(request: JobRequest): Promise<Outcome<Submitted>> {
+    const outcome = this.ask(request);
+    await this.#plane.read(() => undefined);
+    return outcome;
+  }
+
+  /** As `submit`, but answers before it is kept: see `Plane.carryOut`. */
+  ask({ agent: reference, ...request }: JobRequest): Outcome<Submitted> {
+    const resolved = this.catalogue.resolve(reference);
+    const command = {
+      type: "job.submit",
+      jobId: toJobId(this.#options.newId("job")),
+      ...request,
+      agent: resolved.refusal ? resolved : { name: resolved.agent },
+      isRepeatable: !resolved.refusal && resolved.isRepeatable,
+      needsPreparing: false,
+    } as const;
+    const actor = `principal/${request.principal}`;
+    const outcome = this.#plane.carryOut(command, { actor }, ({ jobs }, events) => {
+      const accepted = events.find((event) => event.type === "job.accepted");
+      const job = accepted?.job ?? findAsked(jobs, request);
+      return job && { job, isRepeated: accepted === undefined };
+    });
+    if (outcome.refusal) return outcome;
+    if (!outcome.value) return { refusal: vanished };
+    const { job, isRepeated } = outcome.value;
+    // Before anything is kept, so that the job and its start are kept in one go.
+    if (!isRepeated) {
+      this.#queue(job);
+      this.#assign(job.agent);
+    }
+    return { value: outcome.value };
+  }
+
+  /** Another job, within what this one may do. What is refused is told as the result of a tool (ARCP-176). */
+  async delegate(parent: Job, options: DelegateOptions): Promise<Delegated> {
+    const { newId } = this.#options;
+    const { agent, input = null, leaseRequest, leaseConstraints } = options;
+    const delegateId = options.delegateId ?? newId("delegate");
+    const attempt = this.#attemptOf(parent);
+    const childId = newId("job");
+    await attempt.emit("delegate", {
+      delegate_id: delegateId,
+      agent,
+      input,
+      ...(leaseRequest && { lease_request: leaseRequest }),
+      ...(leaseConstraints && { lease_constraints: leaseConstraints }),
+      child_job_id: childId,
+    });
+    try {
+      return await this.#delegateAs(parent, { ...options, delegateId, childId });
+    } catch (error) {
+      const payload = error instanceof ArcpError ? error.toPayload() : undefined;
+      if (payload) await attempt.emit("tool_result", { call_id: delegateId, error: payload });
+      throw error;
+    }
+  }
+
+  async #delegateAs(
+    parent: Job,
+    wanted: DelegateOptions & { readonly delegateId: string; readonly childId: string },
+  ): Promise<Delegated> {
+    const { agent, delegateId, childId, input = null, leaseRequest, leaseConstraints } = wanted;
+    const resolved = this.catalogue.resolve(agent);
+    const refusal = resolved.refusal ?? (await this.#mayDelegate(parent, resolved.agent));
+    if (refusal) throw toArcpError(refusal);
+    const expiresAt = leaseConstraints?.expires_at;
+    const outcome = await this.submit({
+      agent,
+      input: JSON.stringify(input),
+      sessionId: parent.sessionIds[0],
+      principal: parent.principal,
+      requestId: `delegate/${childId}`,
+      traceId: parent.traceId,
+      capabilities: leaseRequest ?? {},
+      ...(expiresAt !== undefined && { expiresAt }),
+      parentId: parent.id,
+      delegateId,
+    });
+    if (outcome.refusal) throw toArcpError(outcome.refusal);
+    const { job } = outcome.value;
+    const done = this.ending(job.id).then((ended) => this.#resultOf(job.id, ended));
+    done.catch(() => undefined);
+    const cancel = async (reason = "cancelled by its parent"): Promise<void> => {
+      const command = { type: "job.cancel", jobId: job.id, reason, graceMs: 30_000 } as const;
+      await this.#plane.submit(command, { actor: `job/${parent.id}` }, () => undefined);
+    };
+    return { jobId: job.id, done, cancel };
+  }
+
+  async #mayDelegate(parent: Job, agent: string): Promise<Refusal | undefined> {
+    const operation = { capability: "agent.delegate", target: agent };
+    const answer = await this.#plane.read(({ jobs }, nowMs) =>
+      authorise(chainOf(jobs, parent), operation, nowMs, this.#options.rules),
+    );
+    return answer.refusal;
+  }
+
+  /** Resolves when the job has ended. */
+  ending(jobId: JobId): Promise<JobOutcome> {
+    return new Promise((resolve) => {
+      const waiting = this.#endings.get(jobId) ?? [];
+      waiting.push(resolve);
+      this.#endings.set(jobId, waiting);
+    });
+  }
+
+  async #resultOf(jobId: JobId, outcome: JobOutcome): Promise<unknown> {
+    if (outcome.status !== "success") {
+      const { code, message, isRetryable, details } = outcome.failure;
+      const more: JsonObject | undefined = details === undefined ? undefined : JSON.parse(details);
+      throw new ArcpError(code, message, { retryable: isRetryable, details: more });
+    }
+    if (!outcome.streamed)
+      return outcome.result === undefined ? undefined : JSON.parse(outcome.result);
+    const assembly = new Assembly(outcome.streamed.resultId);
+    for await (const { event } of this.#plane.stream(`job/${jobId}`)) {
+      if (event.type !== "job.emitted" || event.kind !== "result_chunk") continue;
+      const chunk = normaliseBody(event.kind, JSON.parse(event.body));
+      if (chunk?.kind === "result_chunk") assembly.add(chunk);
+    }
+    const { value, problem } = assembly.finish();
+    if (problem) throw new ArcpError("INTERNAL_ERROR", `${problem.path}: ${problem.message}`);
+    return value;
+  }
+
+  #attemptOf({ id: jobId, attempt }: Job): Attempt {
+    const { plane, rules = {} } = this.#options;
+    return new Attempt({ plane, jobId, attempt, rules });
+  }
+
+  #queue({ id, agent }: Job): void {
+    const waiting = this.#waiting.get(agent) ?? [];
+    waiting.push(id);
+    this.#waiting.set(agent, waiting);
+  }
+
+  /** Starts what waits, as far as there are workers. */
+  #assign(agent: string): void {
+    const waiting = this.#waiting.get(agent);
+    while (waiting && waiting.length > 0) {
+      const worker = this.#freeWorker(agent);
+      const jobId = worker && waiting.shift();
+      if (!worker || jobId === undefined) return;
+      this.#start(jobId, worker);
+    }
+    this.#waiting.delete(agent);
+  }
+
+  #freeWorker(agent: string): Worker | undefined {
+    for (const [worker, { jobs }] of this.#workers) {
+      const isOffered = worker.offers.some((offer) => fullName(offer) === agent);
+      if (isOffered && jobs.size < worker.jobsAtOnce) return worker;
+    }
+    return undefined;
+  }
+
+  #start(jobId: JobId, worker: Worker): void {
+    const { id, isRemote } = worker;
+    this.#workers.get(worker)?.jobs.add(jobId);
+    this.#runs.set(jobId, worker);
+    let started: Job | undefined;
+    const kept = this.#plane.submit(
+      { type: "job.start", jobId, worker: { id, isRemote } },
+      { actor: `worker/${id}` },
+      ({ jobs }) => {
+        started = jobs.byId.get(jobId);
+        return jobs.inputs.get(jobId);
+      },
+    );
+    if (!started) {
+      this.#free(jobId);
+      return;
+    }
+    const job = started;
+    const attempt = this.#attemptOf(job);
+    void attempt.emit("status", { phase: "running" });
+    void kept.then(({ value: input }) => {
+      // It may have been cancelled in the meantime.
+      if (input !== undefined && this.#runs.get(jobId) === worker)
+        worker.run({ job, input, attempt });
+    });
+  }
+
+  #free(jobId: JobId): void {
+    const worker = this.#runs.get(jobId);
+    this.#runs.delete(jobId);
+    if (!worker) return;
+    this.#workers.get(worker)?.jobs.delete(jobId);
+    worker.drop(jobId);
+    for (const offer of worker.offers) this.#assign(fullName(offer));
+  }
+
+  /** What happens to jobs, by whoever's doing. */
+  async #follow(): Promise<void> {
+    for (;;) {
+      const { entries, end } = await this.#watch.next();
+      if (end) return;
+      for (const { event } of entries) {
+        switch (event.type) {
+          case "job.cancelling":
+            this.#runs.get(event.jobId)?.cancel(event.jobId, event.reason);
+            break;
+          case "job.ended": {
+            this.#free(event.jobId);
+            for (const tell of this.#endings.get(event.jobId) ?? []) tell(event.outcome);
+            this.#endings.delete(event.jobId);
+            break;
+          }
+          case "job.offered": {
+            this.#free(event.jobId);
+            const job = await this.#plane.read(({ jobs }) => jobs.byId.get(event.jobId));
+            if (job?.state !== "pending") break;
+            this.#queue(job);
+            this.#assign(job.agent);
+            break;
+          }
+          default:
+        }
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#watch.close();
+    await this.#following;
+  }
+}
+
+const vanished: Refusal = { code: "unavailable", message: "the job is gone already" };

@@ -1,0 +1,26 @@
+/** Who executes jobs, as the runtime sees it. One may be a part of this process, a child of it, or far away. */
+import type { Job } from "../core/index.ts";
+import type { Attempt } from "./attempt.ts";
+import type { Offer } from "./catalogue.ts";
+
+/** A job that was started, and is kept as started. */
+export type Work = {
+  readonly job: Job;
+  /** JSON. */
+  readonly input: string;
+  readonly attempt: Attempt;
+};
+
+export interface Worker {
+  readonly id: string;
+  /** Whether it may outlive this process, and come back to what it had. */
+  readonly isRemote: boolean;
+  readonly offers: readonly Offer[];
+  /** How many jobs it has at a time. */
+  readonly jobsAtOnce: number;
+  run(work: Work): void;
+  /** The job is to end soon, whatever it has come to. */
+  cancel(jobId: string, reason: string): void;
+  /** The job has ended, or is another's: nothing of what it says is heard any more. */
+  drop(jobId: string): void;
+}
