@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Entry, EntryBody, Observed } from "../wire/api/index.ts";
-import { stretchesOf, strip } from "./history.ts";
+import { dayOf, stretchesOf, strip } from "./history.ts";
 
 const day = { startMs: 1_000, endMs: 11_000 };
 
@@ -43,6 +43,36 @@ test("what was seen late began when the source says, as the list of agents has i
       ["idle", 7_000],
       ["lost", 8_000],
     ],
+  );
+});
+
+test("a lease or a task in between ends nothing that an agent does", () => {
+  const lease = {
+    taskId: "t",
+    holder: "a",
+    token: "1",
+    acquiredAtMs: 0,
+    expiresAtMs: 9_000,
+    ttlMs: 9_000,
+  };
+  const entries = [
+    seen(2_000, "working", "a"),
+    at(3_000, { type: "lease.acquired", lease }),
+    at(4_000, { type: "lease.released", lease }),
+  ];
+  assert.deepEqual(stretchesOf(entries, day), [
+    { state: "working", note: "a", fromMs: 2_000, toMs: 11_000 },
+  ]);
+});
+
+test("a day that no calendar has is refused, and the last of a leap year is not", () => {
+  for (const text of ["2026-02-31", "2026-13-01", "2026-00-10", "2026-01-00", "0050-01-01"]) {
+    assert.throws(() => dayOf(text), new RegExp(`there is no day ${text}`));
+  }
+  const { startMs, endMs } = dayOf("2028-02-29");
+  assert.deepEqual(
+    [startMs, endMs],
+    [new Date(2028, 1, 29).getTime(), new Date(2028, 2, 1).getTime()],
   );
 });
 

@@ -57,16 +57,21 @@ export async function history(values: Values, [word = ""]: readonly string[]): P
   return exits.ok;
 }
 
-/** Of this machine's calendar; absent: today. */
-function dayOf(text: string | undefined): Day {
+/** Of this machine's calendar; absent: today. Exported for its test. */
+export function dayOf(text: string | undefined): Day {
   const now = new Date();
   const parts = text === undefined ? undefined : /^(\d{4})-(\d\d)-(\d\d)$/.exec(text);
   if (text !== undefined && !parts) throw mistake(`--day is a date such as 2026-01-31`);
   const [year, month, date] = parts
     ? [Number(parts[1]), Number(parts[2]) - 1, Number(parts[3])]
     : [now.getFullYear(), now.getMonth(), now.getDate()];
+  const start = new Date(year, month, date);
+  // The 31st of February would be a day in March, and the year 50 one of the last century.
+  const isThere =
+    start.getFullYear() === year && start.getMonth() === month && start.getDate() === date;
+  if (!isThere) throw mistake(`there is no day ${text}; --day is a date such as 2026-01-31`);
   return {
-    startMs: new Date(year, month, date).getTime(),
+    startMs: start.getTime(),
     endMs: new Date(year, month, date + 1).getTime(),
   };
 }
