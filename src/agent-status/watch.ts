@@ -5,12 +5,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { fit, print } from "../cli/index.ts";
-import {
-  type Change,
-  type StatusFile,
-  type Warning,
-  watchDirectory,
-} from "../doors/status-files/index.ts";
+import { type Change, WatchedFiles, watchDirectory } from "../doors/status-files/index.ts";
 import { agentOf, listingOf, printDocument, warningsOf } from "./json.ts";
 import { limits } from "./limits.ts";
 import { entryOf, type Listing, listFiles } from "./listing.ts";
@@ -106,11 +101,9 @@ class Frames implements View {
   readonly #intervalMs: number;
   readonly #screen: Screen | undefined;
   readonly #redraw = (): void => this.#draw();
-  readonly #files = new Map<string, StatusFile>();
-  #warnings: readonly Warning[] = [];
+  readonly #watched = new WatchedFiles();
   #timer: NodeJS.Timeout | undefined;
   #drawnAtMs = Number.NEGATIVE_INFINITY;
-  #isBegun = false;
   /** Something changed since the last frame, which was a moment ago. */
   #isBehind = false;
 
@@ -125,25 +118,7 @@ class Frames implements View {
   }
 
   show(change: Change): void {
-    switch (change.type) {
-      case "snapshot":
-        for (const file of change.files) this.#files.set(file.path, file);
-        this.#warnings = change.warnings;
-        this.#isBegun = true;
-        break;
-      case "upsert":
-        this.#files.set(change.file.path, change.file);
-        break;
-      case "remove":
-        this.#files.delete(change.path);
-        break;
-      case "warnings":
-        this.#warnings = change.warnings;
-        break;
-      case "state":
-        // What is drawn asks for the time anyway.
-        break;
-    }
+    this.#watched.take(change);
     this.#drawSoon();
   }
 
@@ -171,13 +146,13 @@ class Frames implements View {
 
   #draw(): void {
     // The terminal may change its size before anything is known.
-    if (!this.#isBegun) return;
+    if (!this.#watched.hasBegun) return;
     this.#isBehind = false;
     this.#drawnAtMs = performance.now();
     this.#drawIn(this.#intervalMs);
     const moment = { nowMs: nowMs(), staleAfterMs: staleAfterMsOf(this.#given) };
-    const files = [...this.#files.values()];
-    const found = { directory: this.#directory, files, warnings: this.#warnings };
+    const { files, warnings } = this.#watched;
+    const found = { directory: this.#directory, files, warnings };
     const isSeen = this.#write(listFiles(found, moment, this.#given));
     if (!isSeen) this.#end();
   }
