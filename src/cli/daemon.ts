@@ -181,7 +181,7 @@ function errorIn(text: string): ErrorBody["error"] | undefined {
   }
 }
 
-function notOurs(why: string): Failure {
+export function notOurs(why: string): Failure {
   return new Failure("not_ours", `what answers is another program (${why})`, [
     "say where the daemon is with --data-dir or --http; tipstaff doctor says who has its port",
   ]);

@@ -51,10 +51,14 @@ export const limits = {
   lostShownMs: 86_400_000,
   /** Of a daemon that nobody named: what is known without it is not kept back for long. */
   casualAnswerMs: 2_000,
-  /** Until a daemon that was not there is asked again. */
-  daemonPauseMs: 5_000,
-  /** How often that is looked at which tells nobody when it changes. */
-  lookMs: 1_000,
+  /** Between two attempts to find a daemon. On this machine that costs next to nothing. */
+  daemonPauseMs: 1_000,
+  /** The same where another program has the address. */
+  strangerPauseMs: 30_000,
+  /** Between two questions to the daemon, so that what comes together is asked together. */
+  askPauseMs: 50,
+  /** Processes tell nobody that they come or go: how often they are looked at. */
+  lookMs: 2_000,
   /** A daemon that restarts is back by then, and a file that is written anew is there again. */
   unseenMs: 15_000,
   /** Commands that tell of agents at the same time; more wait for their turn. */

@@ -9,8 +9,10 @@ import type { Writable } from "node:stream";
 import type { Sighting } from "../wire/api/index.ts";
 import { exits } from "./exits.ts";
 import { mistake } from "./failure.ts";
+import { followAgents } from "./feed.ts";
 import { limits } from "./limits.ts";
-import { isNamed, Lookout, namesOf } from "./look-around.ts";
+import { lookingFrom } from "./looking.ts";
+import { goesBy, namesOf } from "./one-list.ts";
 import { doingOf, whereOf } from "./sighting-words.ts";
 import type { Values } from "./table.ts";
 import { print, say } from "./terminal.ts";
@@ -29,9 +31,10 @@ export async function notify(values: Values): Promise<number> {
   process.on("SIGTERM", end);
   const episodes = new Episodes();
   const telling = new Set<Promise<void>>();
+  const following = followAgents(values, lookingFrom(values), ending.signal);
   try {
-    for await (const { agents, nowMs } of new Lookout(values).follow(ending.signal)) {
-      const meant = agents.filter((agent) => name === undefined || isNamed(agent, name));
+    for await (const { agents, nowMs } of following) {
+      const meant = agents.filter((agent) => name === undefined || goesBy(agent, name));
       const fresh = episodes.begun(meant, nowMs);
       for (const agent of fresh) {
         const line = values["json"] === true ? jsonOf(agent) : lineOf(agent, nowMs);

@@ -3,7 +3,7 @@ import type { Sighting } from "../wire/api/index.ts";
 import { type Column, printColumns } from "./columns.ts";
 import { exits } from "./exits.ts";
 import { limits } from "./limits.ts";
-import { type Look, Lookout } from "./look-around.ts";
+import { type Look, lookAround } from "./look-around.ts";
 import {
   doingOf,
   isOfInterest,
@@ -20,7 +20,7 @@ import { jsonOf } from "./text.ts";
 import { countOf, forHowLong } from "./times.ts";
 
 export async function ps(values: Values): Promise<number> {
-  const look = await new Lookout(values).look();
+  const look = await lookAround(values);
   const shown =
     values["all"] === true
       ? look.agents

@@ -163,6 +163,7 @@ const dryRun: Flag = { name: "dry-run", help: "show what would change, and chang
 const diff: Flag = { name: "diff", help: "show every line that comes and goes" };
 const installExits = [[1, "refused; the message says why, and nothing was changed"]] as const;
 const askExits = [unreachable] as const;
+const namedExits = [[3, "the daemon that was named does not answer"]] as const;
 const getExits = [[1, "there is none, or more than one"], unreachable] as const;
 const writeExits = [[1, "refused; the message says why"], unreachable] as const;
 
@@ -248,7 +249,7 @@ export const commands: readonly CommandRow[] = [
       json,
       ...asking,
     ],
-    exits: [[3, "the daemon that was named does not answer"]],
+    exits: namedExits,
     run: async (values) => (await import("./ps.ts")).ps(values),
   },
   {
@@ -261,7 +262,7 @@ export const commands: readonly CommandRow[] = [
       { name: "json", help: "print one line of JSON for each change, all agents first" },
       ...asking,
     ],
-    exits: [],
+    exits: namedExits,
     run: async (values) => (await import("./watch.ts")).watch(values),
   },
   {
@@ -283,10 +284,7 @@ export const commands: readonly CommandRow[] = [
       json,
       ...asking,
     ],
-    exits: [
-      [1, "not in time"],
-      [3, "the daemon that was named does not answer"],
-    ],
+    exits: [[1, "not in time"], ...namedExits],
     run: async (values) => (await import("./wait.ts")).wait(values),
   },
   {
@@ -306,7 +304,7 @@ export const commands: readonly CommandRow[] = [
       { name: "json", help: "print one line of JSON for each" },
       ...asking,
     ],
-    exits: [[3, "the daemon that was named does not answer"]],
+    exits: namedExits,
     run: async (values) => (await import("./notify.ts")).notify(values),
   },
   {

@@ -2,7 +2,6 @@
 import { randomBytes } from "node:crypto";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
-import { StatusError, statusDirectory } from "../doors/status-files/index.ts";
 import { emittersDirectory } from "../emitters/index.ts";
 import { LogError } from "../log/index.ts";
 import { type Daemon, type ServeOptions, serve } from "../serve.ts";
@@ -15,6 +14,7 @@ import { inPackage } from "./hosts/package.ts";
 import { parseKeep } from "./keep.ts";
 import { limits } from "./limits.ts";
 import { makeLogger } from "./logger.ts";
+import { statusDirectoryFrom } from "./looking.ts";
 import { dataDirectoryFrom, printPath } from "./paths.ts";
 import { askOverview } from "./status.ts";
 import type { Values } from "./table.ts";
@@ -49,24 +49,16 @@ export async function up(values: Values): Promise<number> {
 }
 
 function statusFrom(values: Values): ServeOptions["status"] {
-  const flag = textOf(values["status-dir"]);
-  if (flag === "") return undefined;
-  try {
-    const directory = statusDirectory({ env: process.env, ...(flag ? { flag } : {}) });
-    const isMirroring = values["mirror-status"] === true;
-    return {
-      directory: resolve(directory),
-      isMirroring,
-      emitters: {
-        directory: emittersDirectory({ env: process.env, home: homedir() }),
-        successor: inPackage("dist", "emitters", "writer.cjs"),
-      },
-      env: process.env,
-    };
-  } catch (error) {
-    if (error instanceof StatusError) return mistake(error.message);
-    throw error;
-  }
+  if (values["status-dir"] === "") return undefined;
+  return {
+    directory: resolve(statusDirectoryFrom(values)),
+    isMirroring: values["mirror-status"] === true,
+    emitters: {
+      directory: emittersDirectory({ env: process.env, home: homedir() }),
+      successor: inPackage("dist", "emitters", "writer.cjs"),
+    },
+    env: process.env,
+  };
 }
 
 /** The drop-in daemon: without a data directory it keeps nothing. */

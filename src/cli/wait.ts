@@ -2,7 +2,9 @@
 import type { Sighting, SightingState } from "../wire/api/index.ts";
 import { exits } from "./exits.ts";
 import { mistake, no } from "./failure.ts";
-import { isNamed, Lookout } from "./look-around.ts";
+import { followAgents } from "./feed.ts";
+import { lookingFrom } from "./looking.ts";
+import { goesBy } from "./one-list.ts";
 import { doingOf, moreBy, whereOf } from "./sighting-words.ts";
 import type { Values } from "./table.ts";
 import { print, say } from "./terminal.ts";
@@ -21,8 +23,9 @@ export async function wait(values: Values): Promise<number> {
   const ending = new AbortController();
   const timer = timeoutMs === undefined ? undefined : setTimeout(() => ending.abort(), timeoutMs);
   const judge = new Judge(until, name);
+  const following = followAgents(values, lookingFrom(values), ending.signal);
   try {
-    for await (const { agents, nowMs } of new Lookout(values).follow(ending.signal)) {
+    for await (const { agents, nowMs } of following) {
       const reached = judge.look(agents);
       if (!reached) continue;
       if (values["json"] === true) print(`${jsonOf({ agents: reached, nowMs })}\n`);
@@ -107,7 +110,7 @@ export class Judge {
   }
 
   #isMeant(agent: Sighting): boolean {
-    return this.#name === undefined || isNamed(agent, this.#name);
+    return this.#name === undefined || goesBy(agent, this.#name);
   }
 
   #tellOnce(text: string): void {

@@ -4,8 +4,8 @@
  */
 import type { Sighting } from "../wire/api/index.ts";
 import { exits } from "./exits.ts";
-import { mistake } from "./failure.ts";
-import { directoryFrom } from "./look-around.ts";
+import { Feed, followAgents } from "./feed.ts";
+import { type Looking, lookingFrom } from "./looking.ts";
 import { FullScreen, hasFullScreen } from "./screen/full-screen.ts";
 import type { Key } from "./screen/keys.ts";
 import { layout } from "./screen/layout.ts";
@@ -19,31 +19,23 @@ import type { Values } from "./table.ts";
 import { print, say, screen as terminal } from "./terminal.ts";
 import { jsonOf, printable } from "./text.ts";
 import { atTime } from "./times.ts";
-import { durationIn } from "./values.ts";
-import { Feed, type FeedOptions } from "./watch-feed.ts";
 
 export async function watch(values: Values): Promise<number> {
-  const silentAfterMs = durationIn(values, "silent-after");
-  if (silentAfterMs !== undefined && silentAfterMs < 1_000) {
-    throw mistake("--silent-after is one second or more");
-  }
-  const where = { directory: directoryFrom(values), silentAfterMs };
-  if (values["json"] === true) return await stream(values, where, printJson);
+  const looking = lookingFrom(values);
+  if (values["json"] === true) return await stream(values, looking, printJson);
   if (!hasFullScreen()) {
     say(
       "tipstaff: this is no terminal to draw on: one line for each change; --json for programs\n",
     );
-    return await stream(values, where, new LinePrinter());
+    return await stream(values, looking, new LinePrinter());
   }
-  return await new LiveView(values, where).run();
+  return await new LiveView(values, looking).run();
 }
-
-type Where = Pick<FeedOptions, "directory" | "silentAfterMs">;
 
 /** The screen, from the first key to the last. */
 class LiveView {
   readonly #values: Values;
-  readonly #where: Where;
+  readonly #looking: Looking;
   readonly #ended: PromiseWithResolvers<number> = Promise.withResolvers<number>();
   #model: Model;
   #feed: Feed | undefined;
@@ -51,16 +43,16 @@ class LiveView {
   #drawing: NodeJS.Timeout | undefined;
   #hasDrawn = false;
 
-  constructor(values: Values, where: Where) {
+  constructor(values: Values, looking: Looking) {
     this.#values = values;
-    this.#where = where;
+    this.#looking = looking;
     this.#model = firstModel(Date.now(), { isOfAll: values["all"] === true });
   }
 
   async run(): Promise<number> {
     const onFault = (fault: unknown): void => this.#ended.reject(fault);
     const onNews = (): void => this.#drawSoon();
-    await using feed = Feed.open(this.#values, { ...this.#where, onNews, onFault });
+    await using feed = Feed.open(this.#values, { ...this.#looking, onNews, onFault });
     using screen = FullScreen.open({
       hasColours: terminal().hasColours,
       onKey: (key) => this.#attempt(() => this.#press(key)),
@@ -195,28 +187,17 @@ class LinePrinter implements Printer {
 }
 
 /** Everything once, when all sources were heard, then what changes, until nobody reads or it is interrupted. */
-async function stream(values: Values, where: Where, printer: Printer): Promise<number> {
-  const ended = Promise.withResolvers<number>();
+async function stream(values: Values, looking: Looking, printer: Printer): Promise<number> {
   let known: ReadonlyMap<string, Sighting> | undefined;
-  const show = (): void => {
-    if (!feed.isComplete) return;
-    const nowMs = Date.now();
-    const isOfAll = values["all"] === true;
-    const agents = feed
-      .scene(nowMs)
-      .agents.filter((agent) => isOfAll || isOfInterest(agent, nowMs));
+  const isOfAll = values["all"] === true;
+  const { signal } = new AbortController();
+  for await (const { agents, nowMs } of followAgents(values, looking, signal)) {
+    const shown = agents.filter((agent) => isOfAll || isOfInterest(agent, nowMs));
     const isRead = known
-      ? changesBetween(known, agents).every((change) => printer.one(change, nowMs))
-      : printer.all(agents, nowMs);
-    known = new Map(agents.map((agent) => [agent.id, agent]));
-    if (!isRead) ended.resolve(exits.ok);
-  };
-  const onNews = (): void => void setImmediate(show);
-  await using feed = Feed.open(values, { ...where, onNews, onFault: ended.reject });
-  const ticking = setInterval(show, limits.tickMs);
-  try {
-    return await ended.promise;
-  } finally {
-    clearInterval(ticking);
+      ? changesBetween(known, shown).every((change) => printer.one(change, nowMs))
+      : printer.all(shown, nowMs);
+    known = new Map(shown.map((agent) => [agent.id, agent]));
+    if (!isRead) break;
   }
+  return exits.ok;
 }

@@ -3,10 +3,13 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createConnection } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
 import { call } from "../../src/cli/daemon.ts";
+import { defaults } from "../../src/cli/defaults.ts";
 import type { SightingChange } from "../../src/cli/sighting-changes.ts";
 import { writeStatusFile } from "../../src/doors/status-files/index.ts";
 import {
@@ -15,7 +18,7 @@ import {
   schemaVersion,
   type TaskState,
 } from "../../src/wire/status-file/index.ts";
-import { Daemon, type Scratch, scratch, until } from "../e2e/processes.ts";
+import { Daemon, type Scratch, scratch, tipstaff, until } from "../e2e/processes.ts";
 import { Terminal } from "../hosts/terminal.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -27,7 +30,8 @@ class World implements Disposable {
   readonly #scratch: Scratch = scratch();
   readonly terminal: Terminal;
   readonly statusDirectory: string = join(this.#scratch.path, "status");
-  readonly dataDirectory: string = join(this.#scratch.path, "data");
+  /** Where a daemon is looked for that nobody names. */
+  readonly dataDirectory: string = join(this.#scratch.path, ".local/state/tipstaff");
 
   constructor(options: { columns?: number; rows?: number; env?: Record<string, string> } = {}) {
     const { columns = 80, rows = 24, env = {} } = options;
@@ -70,7 +74,7 @@ class World implements Disposable {
   }
 
   get flags(): readonly string[] {
-    return ["--status-dir", this.statusDirectory, "--data-dir", this.dataDirectory];
+    return ["--status-dir", this.statusDirectory];
   }
 
   /** Starts the view and waits until it shows this. Answers its process. */
@@ -120,7 +124,7 @@ describe("tipstaff watch in a terminal", { skip, concurrency: 2 }, () => {
     await world.watch(/● waiting +\d+ s +asker +\/project\/asker +asks: delete 3 files\?/);
     await terminal.shows(/● working +\d+ s +worker/);
     assert.deepEqual(rowsIn(terminal.screen(), "worker", "asker"), ["asker", "worker"]);
-    await terminal.shows(/^ \d+ waits? for you .* agents.* no daemon$/m);
+    await terminal.shows(/^ \d+ waits? for you .* agents/m);
     world.say("newcomer", "auth-required", "token, please");
     await terminal.shows(/● waiting +\d+ s +newcomer/);
     world.say("asker", "working", "goes on");
@@ -262,7 +266,7 @@ describe("tipstaff watch in a terminal", { skip, concurrency: 2 }, () => {
   test("a fault of ours is told on the terminal as it was", async () => {
     using world = new World();
     const { terminal } = world;
-    const script = join(world.dataDirectory, "../fault.ts");
+    const script = join(world.statusDirectory, "../fault.ts");
     const options = `hasColours: true, onStale: () => {}, onGone: () => {},
       onKey: () => setImmediate(() => { throw new Error("a fault") })`;
     writeFileSync(
@@ -329,7 +333,8 @@ describe("tipstaff watch in a terminal", { skip, concurrency: 2 }, () => {
     await until(() => terminal.ask("#{pane_id}") === other, "the other pane to be shown");
   });
 
-  test("a daemon that comes brings its agents, leases and log; lost, that is said", async () => {
+  test("a daemon that comes brings its agents, leases and log; lost, that is said", async (t) => {
+    if (await hasDaemonOfItsOwn()) return t.skip("this machine has a daemon already");
     using world = new World({ columns: 120, rows: 40 });
     const { terminal, dataDirectory } = world;
     world.say("worker", "working", "npm test");
@@ -366,13 +371,94 @@ describe("tipstaff watch in a terminal", { skip, concurrency: 2 }, () => {
   });
 });
 
+/** At the usual address, where everybody looks for one. */
+async function hasDaemonOfItsOwn(): Promise<boolean> {
+  const { http } = defaults;
+  const socket = createConnection({ host: "localhost", port: Number(http.split(":")[1]) });
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
 function isStopped(pid: number): boolean {
   return / T /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
 }
 
+test("a daemon that was named and does not answer ends it, as it ends ps, wait and notify", async () => {
+  using place = scratch();
+  const named = ["--data-dir", place.path];
+  const commands = [
+    ["ps"],
+    ["watch", "--json"],
+    ["watch"],
+    ["wait", "--until", "idle"],
+    ["notify"],
+  ];
+  for (const words of commands) {
+    const { code, stdout, stderr } = await tipstaff(...words, ...named);
+    assert.equal(code, 3, words.join(" "));
+    assert.equal(stdout, "");
+    assert.match(stderr, /^tipstaff: no daemon answers /m);
+  }
+  const wrong = await tipstaff("watch", "--json", "--http", "nowhere");
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.stderr, /nowhere is no address/);
+  const stranger = createServer((_, response) => response.end("<p>hello"));
+  stranger.listen(0, "127.0.0.1");
+  await once(stranger, "listening");
+  try {
+    const address = stranger.address();
+    assert.ok(address && typeof address === "object");
+    const { code, stderr } = await tipstaff("watch", "--http", `127.0.0.1:${address.port}`);
+    assert.equal(code, 3);
+    assert.match(stderr, /what answers is another program/);
+  } finally {
+    stranger.close();
+  }
+});
+
+test("in a terminal it ends the same way, and the terminal is as it was", { skip }, async () => {
+  using world = new World();
+  const { terminal } = world;
+  await terminal.shows(/^ready>/m);
+  const before = await world.modes();
+  world.run(`bin/tipstaff watch --data-dir ${world.statusDirectory}; echo code $?`);
+  await terminal.shows(/no daemon answers[\s\S]*^code 3$/m);
+  assert.equal(await world.modes(), before);
+});
+
+test("what a daemon knows is in the first line for programs", async () => {
+  using place = scratch();
+  const dataDirectory = join(place.path, "data");
+  await using _daemon = await Daemon.start({ dataDirectory });
+  const values = { "data-dir": dataDirectory };
+  const { id } = await call(values, "registerAgent", { card: { name: "scraper" }, ttlMs: 600_000 });
+  const child = spawn(
+    join(root, "bin/tipstaff"),
+    ["watch", "--json", "--data-dir", dataDirectory],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
+  try {
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const { value = "{}" } = await lines.next();
+    const first = JSON.parse(value) as { type: string; agents: readonly { id: string }[] };
+    assert.equal(first.type, "snapshot");
+    assert.ok(first.agents.some((agent) => agent.id === id));
+  } finally {
+    child.kill("SIGKILL");
+  }
+});
+
 test("for programs: everything once, then one line for each change, until nobody reads", async () => {
   using place = scratch();
-  const flags = ["--status-dir", join(place.path, "status"), "--data-dir", place.path];
+  const flags = ["--status-dir", join(place.path, "status")];
   const record = (summary: string, state: TaskState): StatusRecord => ({
     schema_version: schemaVersion,
     agent_id: "worker",
@@ -425,11 +511,9 @@ test("for programs: everything once, then one line for each change, until nobody
 test("where nobody looks on, one line for each change, and a word about it", async () => {
   using place = scratch();
   const status = join(place.path, "status");
-  const child = spawn(
-    join(root, "bin/tipstaff"),
-    ["watch", "--status-dir", status, "--data-dir", place.path],
-    { stdio: ["ignore", "pipe", "pipe"] },
-  );
+  const child = spawn(join(root, "bin/tipstaff"), ["watch", "--status-dir", status], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   try {
     let stdout = "";
     let stderr = "";

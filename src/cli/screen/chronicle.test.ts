@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Chronicle } from "./chronicle.ts";
 import { limits } from "./limits.ts";
-import { agentNamed, nowMs } from "./world.ts";
+import { agentNamed, nowMs } from "./testing.ts";
 
 test("the first look is how it was; what changes after it has happened", () => {
   const chronicle = new Chronicle();

@@ -1,23 +1,26 @@
 /** What a terminal sends, as keys. Whatever is no key we know is dropped, however long it is. */
 import { limits } from "./limits.ts";
 
-export type KeyName =
-  | "up"
-  | "down"
-  | "left"
-  | "right"
-  | "page-up"
-  | "page-down"
-  | "home"
-  | "end"
-  | "enter"
-  | "escape"
-  | "backspace"
-  | "ctrl-c"
-  | "ctrl-l"
-  | "ctrl-u"
-  | "ctrl-w"
-  | "ctrl-z";
+export const keyNames = [
+  "up",
+  "down",
+  "left",
+  "right",
+  "page-up",
+  "page-down",
+  "home",
+  "end",
+  "enter",
+  "escape",
+  "backspace",
+  "ctrl-c",
+  "ctrl-l",
+  "ctrl-u",
+  "ctrl-w",
+  "ctrl-z",
+] as const;
+
+export type KeyName = (typeof keyNames)[number];
 
 export type Key =
   | { readonly name: KeyName }

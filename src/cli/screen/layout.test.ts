@@ -6,7 +6,7 @@ import { encodeLine, repaint } from "./frame.ts";
 import { layout } from "./layout.ts";
 import { cellsOf } from "./spans.ts";
 import { learn } from "./steer.ts";
-import { after, agentNamed, nowMs, screenOf, showing, small } from "./world.ts";
+import { after, agentNamed, nowMs, screenOf, showing, small } from "./testing.ts";
 
 const min = 60_000;
 

@@ -22,22 +22,12 @@ export const limits = {
   /** What is remembered of what happened, and of one agent. */
   happeningsMax: 500,
   aboutEntriesMax: 200,
-  /** Processes tell nobody that they come or go: how often they are looked at. */
-  lookMs: 2_000,
   /** How long a screen may be empty. */
   patienceMs: 80,
   /** Ages are told in seconds. */
   tickMs: 1_000,
   /** What changes within this time is drawn at once: a person sees no more. */
   drawPauseMs: 16,
-  /** Between two attempts to find a daemon. On this machine that costs next to nothing. */
-  daemonPauseMs: 1_000,
-  /** The same where another program has the address. */
-  strangerPauseMs: 30_000,
-  /** Between two questions to the daemon, so that what comes together is asked together. */
-  askPauseMs: 50,
-  /** How long what a lost daemon told is shown: longer than it takes to start again. */
-  unseenMs: 15_000,
   /** How long a note stays where the keys are. */
   noticeMs: 4_000,
   /** Of the filter. */

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Model } from "./model.ts";
 import { rowsOf } from "./model.ts";
 import { learn } from "./steer.ts";
-import { after, agentNamed, nowMs, screenOf, showing, small } from "./world.ts";
+import { after, agentNamed, nowMs, screenOf, showing, small } from "./testing.ts";
 
 const three = [agentNamed("one"), agentNamed("two"), agentNamed("three")];
 const idsIn = (model: Model): readonly string[] => rowsOf(model).map(({ id }) => id);

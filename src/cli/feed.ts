@@ -1,30 +1,31 @@
 /**
- * All that a live view shows, kept up to date: status files as they change, the registry of a daemon while
- * one runs, and this machine's processes every few seconds.
+ * Every agent that can be known from here, kept up to date: status files as they change, the registry of a
+ * daemon while one runs, and this machine's processes every few seconds.
  */
 import { hostname } from "node:os";
 import {
-  type Change,
   isMirrored,
   type StatusFile,
+  type Warning,
+  WatchedFiles,
   watchDirectory,
 } from "../doors/status-files/index.ts";
 import { type FoundProcess, findProcesses, Surroundings, sight } from "../sightings/index.ts";
 import type { Sighting } from "../wire/api/index.ts";
-import { joined, namesOf } from "./look-around.ts";
+import { Bell } from "./bell.ts";
+import { limits } from "./limits.ts";
+import type { Look } from "./look-around.ts";
+import type { Looking } from "./looking.ts";
+import { joined } from "./one-list.ts";
 import { Chronicle } from "./screen/chronicle.ts";
-import { limits } from "./screen/limits.ts";
 import type { About, Scene } from "./screen/model.ts";
 import type { Values } from "./table.ts";
-import { isFromRegistry, WatchedDaemon } from "./watch-daemon.ts";
+import { WatchedDaemon } from "./watched-daemon.ts";
 
-export type FeedOptions = {
-  /** Where status files are. */
-  readonly directory: string;
-  readonly silentAfterMs: number | undefined;
-  /** `scene` may give another answer now. */
+export type FeedOptions = Looking & {
+  /** There may be another answer now. */
   readonly onNews: () => void;
-  /** We were wrong. */
+  /** We were wrong; or a `Failure`: the daemon that was named does not answer. */
   readonly onFault: (fault: unknown) => void;
 };
 
@@ -35,12 +36,10 @@ export class Feed implements AsyncDisposable {
   readonly #daemon: WatchedDaemon;
   readonly #surroundings = new Surroundings({ env: process.env });
   readonly #chronicle = new Chronicle();
-  readonly #files = new Map<string, StatusFile>();
-  #problems = 0;
+  readonly #watched = new WatchedFiles();
   #processes: readonly FoundProcess[] = [];
   /** What was found on the disk beside an agent, when that was last looked at. */
   #beside: ReadonlyMap<string, Beside> = new Map();
-  #hasFiles = false;
   #timer: NodeJS.Timeout | undefined;
 
   static open(values: Values, options: FeedOptions): Feed {
@@ -64,19 +63,21 @@ export class Feed implements AsyncDisposable {
     return this.#timer !== undefined && this.#daemon.state.kind !== "asked";
   }
 
+  /** Who waits for a person first. */
+  agents(nowMs: number): readonly Sighting[] {
+    return this.#sight(nowMs).map((agent) => ({ ...agent, ...this.#beside.get(agent.id) }));
+  }
+
   scene(nowMs: number, focusId?: string): Scene {
-    const agents = this.#agents(nowMs).map((agent) => ({
-      ...agent,
-      ...this.#beside.get(agent.id),
-    }));
-    if (this.#hasFiles) this.#chronicle.observe(agents, nowMs);
+    const agents = this.agents(nowMs);
+    if (this.#watched.hasBegun) this.#chronicle.observe(agents, nowMs);
     const { state: daemon, happenings } = this.#daemon;
     return {
       agents,
       about: focusId === undefined ? undefined : this.about(focusId, nowMs),
       happenings: daemon.kind === "there" ? happenings : this.#chronicle.happenings,
       daemon,
-      problems: this.#problems,
+      problems: countProblems(this.#watched.warnings),
     };
   }
 
@@ -95,12 +96,17 @@ export class Feed implements AsyncDisposable {
   }
 
   /** All that can be seen from here, and all that the daemon knows besides. */
-  #agents(nowMs: number): readonly Sighting[] {
+  #sight(nowMs: number): readonly Sighting[] {
     const { silentAfterMs } = this.#options;
-    const found = { files: [...this.#files.values()], registered: [], processes: this.#processes };
+    const found = { files: this.#files(), registered: [], processes: this.#processes };
     const silent = silentAfterMs === undefined ? {} : { silentAfterMs };
     const own = sight(found, { nowMs, hostName: hostname(), ...silent });
-    return joinFresh(this.#daemon.told(nowMs), own);
+    return joined(this.#daemon.told(nowMs), own);
+  }
+
+  /** What a daemon mirrors is its registry again. */
+  #files(): readonly StatusFile[] {
+    return this.#watched.files.filter(({ record }) => !isMirrored(record));
   }
 
   #keep(job: Promise<void>): void {
@@ -109,36 +115,11 @@ export class Feed implements AsyncDisposable {
 
   async #watchFiles(signal: AbortSignal): Promise<void> {
     for await (const change of watchDirectory(this.#options.directory, { signal })) {
-      this.#take(change);
+      this.#watched.take(change);
       this.#options.onNews();
       // What is quick to read is shown first.
       if (change.type === "snapshot") setImmediate(() => this.#beginLooking());
     }
-  }
-
-  #take(change: Change): void {
-    switch (change.type) {
-      case "snapshot":
-        for (const file of change.files) this.#put(file);
-        this.#problems = countProblems(change.warnings);
-        this.#hasFiles = true;
-        return;
-      case "upsert":
-      case "state":
-        this.#put(change.file);
-        return;
-      case "remove":
-        this.#files.delete(change.path);
-        return;
-      case "warnings":
-        this.#problems = countProblems(change.warnings);
-    }
-  }
-
-  /** What a daemon mirrors is its registry again. */
-  #put({ path, record }: StatusFile): void {
-    if (isMirrored(record)) this.#files.delete(path);
-    else this.#files.set(path, { path, record });
   }
 
   #beginLooking(): void {
@@ -151,8 +132,8 @@ export class Feed implements AsyncDisposable {
   /** What nobody tells of when it changes. Also heartbeats, which make no events. */
   #look(): void {
     this.#processes = findProcesses();
-    const found = { files: [...this.#files.values()], processes: this.#processes };
-    const looked = this.#surroundings.look(this.#agents(Date.now()), found);
+    const found = { files: this.#files(), processes: this.#processes };
+    const looked = this.#surroundings.look(this.#sight(Date.now()), found);
     this.#beside = new Map(looked.map((agent) => [agent.id, besideOf(agent)]));
     this.#daemon.askAgain();
     this.#options.onNews();
@@ -160,17 +141,33 @@ export class Feed implements AsyncDisposable {
 }
 
 /**
- * Of agents that are registered the daemon tells, with all it knows of them from elsewhere. Of all others
- * that can be seen from here too, we see it first.
+ * Once every source was heard, and again whenever there may be another answer. Ends with the signal; rejects
+ * with a `Failure` if the daemon that was named does not answer.
  */
-export function joinFresh(
-  told: readonly Sighting[],
-  own: readonly Sighting[],
-): readonly Sighting[] {
-  if (told.length === 0) return own;
-  const registered = new Set(told.filter(isFromRegistry).flatMap(namesOf));
-  const fresh = own.filter((agent) => !namesOf(agent).some((name) => registered.has(name)));
-  return joined(fresh, told);
+export async function* followAgents(
+  values: Values,
+  looking: Looking,
+  signal: AbortSignal,
+): AsyncGenerator<Pick<Look, "agents" | "nowMs">> {
+  const bell = new Bell();
+  const onNews = (): void => bell.ring();
+  let wrong: { readonly fault: unknown } | undefined;
+  const onFault = (fault: unknown): void => {
+    wrong ??= { fault };
+    bell.ring();
+  };
+  signal.addEventListener("abort", onNews);
+  try {
+    await using feed = Feed.open(values, { ...looking, onNews, onFault });
+    while (!signal.aborted) {
+      await bell.heard();
+      if (wrong) throw wrong.fault;
+      const nowMs = Date.now();
+      if (feed.isComplete && !signal.aborted) yield { agents: feed.agents(nowMs), nowMs };
+    }
+  } finally {
+    signal.removeEventListener("abort", onNews);
+  }
 }
 
 type Beside = Pick<Sighting, "branch" | "tokens" | "costUsd">;
@@ -184,6 +181,6 @@ function besideOf({ branch, tokens, costUsd }: Sighting): Beside {
 }
 
 /** A record under another name is shown all the same. */
-function countProblems(warnings: readonly { readonly kind: string }[]): number {
+function countProblems(warnings: readonly Warning[]): number {
   return warnings.filter(({ kind }) => kind !== "id-mismatch").length;
 }

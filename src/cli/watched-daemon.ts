@@ -1,5 +1,5 @@
 /**
- * What a daemon tells a live view: whom it knows, what happens, and more of the agent one looks at. It may
+ * What a daemon tells those who look on: whom it knows, what happens, and more of the agent one looks at. It may
  * come and go; each time it comes, everything is asked anew.
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,21 +11,22 @@ import type {
   OperationName,
   Sighting,
 } from "../wire/api/index.ts";
-import { call } from "./daemon.ts";
+import { call, notOurs } from "./daemon.ts";
 import { describeEntry, Names } from "./entry-line.ts";
 import { subjectsOf } from "./events.ts";
 import { Failure } from "./failure.ts";
 import { follow } from "./follow.ts";
 import { stretchesOf } from "./history.ts";
-import { limits as cli } from "./limits.ts";
-import { limits } from "./screen/limits.ts";
+import { limits } from "./limits.ts";
+import type { Looking } from "./looking.ts";
+import { isFromRegistry } from "./one-list.ts";
+import { limits as view } from "./screen/limits.ts";
 import type { About, AboutFact, DaemonState, Happening } from "./screen/model.ts";
 import { askOverview } from "./status.ts";
 import type { Values } from "./table.ts";
 
-export type WatchedDaemonOptions = {
+export type WatchedDaemonOptions = Pick<Looking, "silentAfterMs" | "isDaemonNamed"> & {
   readonly signal: AbortSignal;
-  readonly silentAfterMs: number | undefined;
   /** Something is different now. */
   readonly onNews: () => void;
   /** We were wrong. */
@@ -90,7 +91,7 @@ export class WatchedDaemon {
   about(id: string, nowMs: number): About | undefined {
     if (this.#focus?.id !== id) return undefined;
     const { entries, detail } = this.#focus;
-    const hour = { startMs: nowMs - limits.stripMs, endMs: nowMs };
+    const hour = { startMs: nowMs - view.stripMs, endMs: nowMs };
     return {
       id,
       stretches: stretchesOf(entries, hour),
@@ -117,19 +118,19 @@ export class WatchedDaemon {
       });
   }
 
-  /** Until the signal; rejects only with a fault of ours. */
+  /** Until the signal; rejects if a daemon that was named does not answer at first, or with a fault of ours. */
   async run(): Promise<void> {
-    const { signal, onNews } = this.#options;
+    const { signal, onNews, isDaemonNamed } = this.#options;
+    const patience = isDaemonNamed ? undefined : setTimeout(this.#doWithout, limits.casualAnswerMs);
     while (!signal.aborted) {
       let pauseMs: number = limits.daemonPauseMs;
-      try {
-        await this.#attend();
-      } catch (error) {
-        if (!(error instanceof Failure) && !signal.aborted) throw error;
-        // Another program has the address: it is not asked all the time.
-        const isStranger = error instanceof Failure && error.code !== "unreachable";
-        if (isStranger) pauseMs = limits.strangerPauseMs;
+      const failure = await this.#attempt();
+      clearTimeout(patience);
+      if (isDaemonNamed && this.#state.kind === "asked" && !signal.aborted) {
+        throw failure ?? notOurs("it has nothing to tell");
       }
+      // Another program has the address: it is not asked all the time.
+      if (failure && failure.code !== "unreachable") pauseMs = limits.strangerPauseMs;
       await this.#asking;
       const wasThere = this.#state.kind === "there";
       if (wasThere) this.#state = { kind: "lost", sinceMs: Date.now() };
@@ -137,6 +138,25 @@ export class WatchedDaemon {
       if (signal.aborted) return;
       onNews();
       await sleep(pauseMs, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  /** Of a daemon that nobody named: what is known without it is not kept back for long. */
+  readonly #doWithout = (): void => {
+    if (this.#state.kind !== "asked") return;
+    this.#state = { kind: "none" };
+    this.#options.onNews();
+  };
+
+  /** Why it ended, unless it just did. */
+  async #attempt(): Promise<Failure | undefined> {
+    try {
+      await this.#attend();
+      return undefined;
+    } catch (error) {
+      if (error instanceof Failure) return error;
+      if (this.#options.signal.aborted) return undefined;
+      throw error;
     }
   }
 
@@ -149,14 +169,18 @@ export class WatchedDaemon {
         case "connected": {
           const { version } = await askOverview(this.#values, { signal });
           const page = await this.#call("listEntries", {
-            limit: limits.happeningsMax,
+            limit: view.happeningsMax,
             type: newsworthy,
           });
-          const { rows } = await this.#call("listAgents", { sort: "newest", limit: cli.pageMax });
+          const { rows } = await this.#call("listAgents", {
+            sort: "newest",
+            limit: limits.pageMax,
+          });
           for (const agent of rows.toReversed()) this.#names.learn(agent);
           this.#entries = page.rows.toReversed();
+          // Whoever hears that it is there has heard whom it knows.
+          await this.#ask();
           this.#state = { kind: "there", version };
-          this.askAgain();
           onNews();
           break;
         }
@@ -176,10 +200,10 @@ export class WatchedDaemon {
     if (!isNewsworthy || isKnown) return;
     if ("agent" in entry) this.#names.learn(entry.agent);
     this.#entries.push(entry);
-    if (this.#entries.length > limits.happeningsMax) this.#entries.shift();
+    if (this.#entries.length > view.happeningsMax) this.#entries.shift();
     const focus = this.#focus;
     if (focus && subjectsOf(entry).includes(focus.id)) {
-      const entries = [...focus.entries, entry].slice(-limits.happeningsMax);
+      const entries = [...focus.entries, entry].slice(-view.happeningsMax);
       this.#focus = { ...focus, entries };
     }
     this.askAgain();
@@ -209,7 +233,7 @@ export class WatchedDaemon {
     const silent = silentAfterMs === undefined ? {} : { silentAfterMs };
     const id = this.#focusId;
     const [told, focus] = await Promise.all([
-      this.#call("getStatus", { limit: cli.pageMax, ...silent }),
+      this.#call("getStatus", { limit: limits.pageMax, ...silent }),
       id === undefined ? undefined : this.#askFocus(id),
     ]);
     this.#told = told.agents;
@@ -217,7 +241,7 @@ export class WatchedDaemon {
   }
 
   async #askFocus(id: string): Promise<Focus> {
-    const about = { about: id, type: newsworthy, limit: limits.aboutEntriesMax };
+    const about = { about: id, type: newsworthy, limit: view.aboutEntriesMax };
     const isRegistered = this.#told.some((agent) => agent.id === id && isFromRegistry(agent));
     const [page, detail] = await Promise.all([
       this.#call("listEntries", about),
@@ -247,10 +271,6 @@ type Focus = {
   readonly entries: readonly Entry[];
   readonly detail: AgentDetail | undefined;
 };
-
-export function isFromRegistry({ known }: Sighting): boolean {
-  return known.some(({ source }) => source === "registry");
-}
 
 function factsOf({ leases, claims, groups, card }: AgentDetail): readonly AboutFact[] {
   return [

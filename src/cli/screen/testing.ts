@@ -1,7 +1,7 @@
 /** Agents for tests of the screen. */
 import { hostname } from "node:os";
 import type { Sighting } from "../../wire/api/index.ts";
-import type { Key, KeyName } from "./keys.ts";
+import { type Key, keyNames } from "./keys.ts";
 import { layout } from "./layout.ts";
 import { firstModel, type Model, type Scene } from "./model.ts";
 import type { Size } from "./regions.ts";
@@ -38,28 +38,9 @@ export function after(model: Model, keys: readonly string[], size: Size = small)
   return pressed;
 }
 
-const names: ReadonlySet<string> = new Set([
-  "up",
-  "down",
-  "left",
-  "right",
-  "page-up",
-  "page-down",
-  "home",
-  "end",
-  "enter",
-  "escape",
-  "backspace",
-  "ctrl-c",
-  "ctrl-l",
-  "ctrl-u",
-  "ctrl-w",
-  "ctrl-z",
-]);
-
 function keysFor(word: string): readonly Key[] {
-  if (names.has(word)) return [{ name: word as KeyName }];
-  return [...word].map((text) => ({ name: "text", text }));
+  const name = keyNames.find((one) => one === word);
+  return name ? [{ name }] : [...word].map((text) => ({ name: "text", text }));
 }
 
 /** As a person sees it, without colours. */
