@@ -2,7 +2,6 @@
 import { print } from "../cli/index.ts";
 import { readStatusFile, statusPath, writeStatusFile } from "../doors/status-files/index.ts";
 import {
-  escapeForTerminal,
   isSafeAgentId,
   printTimestamp,
   readRecord,
@@ -12,7 +11,7 @@ import {
 import { Failure, reasonOf } from "./failure.ts";
 import { printDocument } from "./json.ts";
 import type { Given } from "./parse.ts";
-import { directoryOf, nowMs } from "./surroundings.ts";
+import { directoryOf, nowMs, printedPath } from "./surroundings.ts";
 import { resolveWorkspace } from "./workspace.ts";
 
 /** What fails first is told first: metadata, then the record, then whether its id can name a file. */
@@ -29,7 +28,7 @@ export function emit(given: Given): number {
   }
   write(directory, record, path);
   if (given.toggle("json")) printDocument({ schema: "agent-status-emit/v1", path, record });
-  else print(`${escapeForTerminal(path)}\n`);
+  else print(`${printedPath(path)}\n`);
   return 0;
 }
 

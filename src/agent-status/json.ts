@@ -35,6 +35,6 @@ export function agentOf(entry: Entry, nowMs: number, processes: Processes): obje
   };
 }
 
-export function warningsOf(warnings: readonly Warning[]): readonly object[] {
+function warningsOf(warnings: readonly Warning[]): readonly object[] {
   return warnings.map(({ path, kind, errors }) => ({ path, kind, errors }));
 }

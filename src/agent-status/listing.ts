@@ -66,7 +66,10 @@ export function entryOf({ path, record }: StatusFile, moment: Moment): Entry {
   return { agentId: record.agent_id, path, state, updatedAtMs: updatedAtMs(record), record };
 }
 
-/** Those of the expected that have no file. A file that is there and not valid is told of otherwise. */
+/**
+ * Those of the expected that have no file, which goes by its name as it does for `get` [AS-9]. One that is
+ * there and not valid is told of otherwise.
+ */
 function findMissing(
   found: {
     readonly directory: string;
@@ -78,14 +81,13 @@ function findMissing(
   if (expected.length === 0) return [];
   const unsafe = expected.find((id) => !isLookupId(id));
   if (unsafe !== undefined) throw new Failure("agent_id must be non-empty and filename-safe");
-  const ids = new Set(found.files.map(({ record }) => record.agent_id));
   const paths = new Set([...found.files, ...found.warnings].map(({ path }) => path));
   return [...new Set(expected)]
     .map((agentId): Entry => {
       const path = statusPath(found.directory, agentId);
       return { agentId, path, state: "missing" };
     })
-    .filter(({ agentId, path }) => !ids.has(agentId) && !paths.has(path));
+    .filter(({ path }) => !paths.has(path));
 }
 
 function filter(entries: readonly Entry[], given: Given): readonly Entry[] {

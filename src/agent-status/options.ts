@@ -11,6 +11,8 @@ export type Option = {
   readonly value?: string;
   /** Absent: any text. */
   readonly kind?: "integer" | "seconds";
+  /** It is written as it was typed, so a whole number that would lose digits is refused. */
+  readonly isExact?: true;
   readonly choices?: readonly string[];
   /** Several of the choices, with commas between them. */
   readonly isList?: true;
@@ -79,7 +81,7 @@ const emit: Command = {
       help: "of the process",
     },
     { name: "workspace", value: "PATH", help: "where it works; kept absolute, links resolved" },
-    { name: "pid", value: "PID", kind: "integer", help: "of the process" },
+    { name: "pid", value: "PID", kind: "integer", isExact: true, help: "of the process" },
     { name: "updated-at", value: "TIME", help: "when this was true (now)" },
     { name: "last-activity-at", value: "TIME", help: "when it last did real work" },
     { name: "goal-summary", value: "TEXT", help: "what the session is for" },
@@ -189,7 +191,7 @@ const validate: Command = {
   name: "validate",
   summary: "check files against the standard",
   examples: ["agent-status validate pi-1.json", "agent-status validate --strict *.json"],
-  word: { name: "file", help: "one or more", isMany: true },
+  word: { name: "file", help: "one or more; may be a pipe", isMany: true },
   options: [
     {
       name: "strict",

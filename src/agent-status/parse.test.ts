@@ -98,12 +98,20 @@ test("[AS-76] numbers are decimal, with a sign if need be", () => {
     [" 12 ", 12],
     ["1_000", 1_000],
     ["007", 7],
+    // Full-width, Arabic-Indic and mathematical ones, as the reference's language has it.
+    ["６０", 60],
+    ["٦٠", 60],
+    ["1\u{1d7df}", 17],
   ] as const) {
     assert.equal(given("list", `--stale-after=${text}`).number("stale-after"), value, text);
   }
   for (const text of ["", "abc", "1.5", "0x10", "1e3", "1__0", "_1", "--"]) {
     assert.match(mistakeIn("list", `--stale-after=${text}`), /whole number/, text);
   }
+  for (const text of ["9007199254740993", "-9007199254740993", "1".repeat(30)]) {
+    assert.match(mistakeIn("emit", ...least, `--pid=${text}`), /--pid is beyond .*exactly/, text);
+  }
+  assert.equal(given("emit", ...least, "--pid=9007199254740991").number("pid"), 2 ** 53 - 1);
   for (const [text, value] of [
     ["2", 2],
     [".5", 0.5],

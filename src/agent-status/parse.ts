@@ -148,19 +148,22 @@ function hint(next: string | undefined, name: string): string {
   return `; one that begins with a dash is written --${name}=${next}`;
 }
 
-/** [AS-76] As the reference's language reads numbers, underscores and blanks included. */
+/** [AS-76] As the reference's language reads numbers: underscores, blanks and the digits of all scripts. */
 const integer = /^\s*[+-]?\d+(?:_\d+)*\s*$/;
 const number = /^\s*[+-]?(?:\d+(?:_\d+)*\.?(?:\d+(?:_\d+)*)?|\.\d+(?:_\d+)*)(?:e[+-]?\d+)?\s*$/i;
 
-function judge({ name, kind, choices, isList }: Option, text: string): string | undefined {
+function judge({ name, kind, choices, isList, isExact }: Option, text: string): string | undefined {
   const wrong = (isList ? text.split(",") : [text]).find((each) => !choices?.includes(each));
   if (choices && wrong !== undefined) {
     return `--${name} is one of ${choices.join(", ")}, not ${quote(wrong)}`;
   }
-  if (kind === "integer" && !integer.test(text)) {
+  if (kind === "integer" && !integer.test(usualDigits(text))) {
     return `--${name} is a whole number, not ${quote(text)}`;
   }
-  if (kind === "seconds" && !(number.test(text) && isWait(text))) {
+  if (isExact && !Number.isSafeInteger(toNumber(text))) {
+    return `--${name} is beyond what can be written exactly: ${quote(text)}`;
+  }
+  if (kind === "seconds" && !(number.test(usualDigits(text)) && isWait(text))) {
     return `--${name} is a number of seconds, not ${quote(text)}`;
   }
   return undefined;
@@ -173,7 +176,17 @@ function isWait(text: string): boolean {
 }
 
 function toNumber(text: string): number {
-  return Number(text.replaceAll("_", ""));
+  return Number(usualDigits(text).replaceAll("_", ""));
+}
+
+/** The digits of every script stand in rows of ten, from zero to nine. */
+function usualDigits(text: string): string {
+  return text.replaceAll(/(?!\d)\p{Nd}/gu, (digit) => {
+    const code = digit.codePointAt(0) ?? 0;
+    let first = code;
+    while (/\p{Nd}/u.test(String.fromCodePoint(first - 1))) first -= 1;
+    return String((code - first) % 10);
+  });
 }
 
 function givenOf(

@@ -1,11 +1,10 @@
 /** Files of agents that are long gone: agent-status, section 8.6. */
 import { print } from "../cli/index.ts";
 import { prune as pruneDirectory } from "../doors/status-files/index.ts";
-import { escapeForTerminal } from "../wire/status-file/index.ts";
 import { Failure, reasonOf } from "./failure.ts";
 import { printDocument } from "./json.ts";
 import type { Given } from "./parse.ts";
-import { directoryOf, nowMs, staleAfterMsOf } from "./surroundings.ts";
+import { directoryOf, nowMs, printedPath, staleAfterMsOf } from "./surroundings.ts";
 
 export function prune(given: Given): number {
   const directory = directoryOf(given);
@@ -26,7 +25,7 @@ export function prune(given: Given): number {
     const schema = "agent-status-prune/v1";
     printDocument({ schema, status_dir: directory, dry_run: isRehearsal, removed });
   } else {
-    for (const path of removed) if (!print(`${escapeForTerminal(path)}\n`)) break;
+    for (const path of removed) if (!print(`${printedPath(path)}\n`)) break;
   }
   if (failures.length > 0) throw new Failure(...failures);
   return 0;

@@ -2,7 +2,11 @@
 import { fstatSync } from "node:fs";
 import type { Env } from "../doors/status-files/index.ts";
 import { statusDirectory } from "../doors/status-files/index.ts";
-import { parseTimestamp, limits as wireLimits } from "../wire/status-file/index.ts";
+import {
+  escapeForTerminal,
+  parseTimestamp,
+  limits as wireLimits,
+} from "../wire/status-file/index.ts";
 import { Failure } from "./failure.ts";
 import type { Given } from "./parse.ts";
 import type { Style } from "./table.ts";
@@ -45,4 +49,9 @@ export function styleOf(given: Given): Style {
     columns: isSeen ? process.stdout.columns || told || 80 : told,
     hasColours: given.toggle("color") ?? likesColours,
   };
+}
+
+/** What a script reads is the path itself, whatever stands in it. */
+export function printedPath(path: string): string {
+  return isTerminal(1) ? escapeForTerminal(path) : path;
 }

@@ -1,10 +1,10 @@
 /** Files against the standard: agent-status, section 8.5. */
 import { basename } from "node:path";
 import { print, say } from "../cli/index.ts";
-import { readStatusFile } from "../doors/status-files/index.ts";
 import { escapeForTerminal, validateStrict } from "../wire/status-file/index.ts";
 import { printDocument } from "./json.ts";
 import type { Given } from "./parse.ts";
+import { readNamed } from "./read-named.ts";
 
 type Verdict = {
   readonly path: string;
@@ -32,7 +32,7 @@ export function validate(given: Given): number {
 }
 
 function judge(path: string, isStrict: boolean): Verdict {
-  const { record, problem } = readStatusFile(path);
+  const { record, problem } = readNamed(path);
   if (problem) return { path, ...problem };
   const errors = isStrict ? validateStrict(record, { fileName: basename(path) }) : [];
   return { path, kind: errors.length > 0 ? "invalid-status" : undefined, errors };

@@ -4,9 +4,14 @@
  * screen of its own; into a pipe each begins by clearing, as whoever reads the reference's expects.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { fit, print } from "../cli/index.ts";
-import { type Change, WatchedFiles, watchDirectory } from "../doors/status-files/index.ts";
-import { agentOf, listingOf, printDocument, warningsOf } from "./json.ts";
+import { fit, print, say } from "../cli/index.ts";
+import {
+  type Change,
+  type Warning,
+  WatchedFiles,
+  watchDirectory,
+} from "../doors/status-files/index.ts";
+import { agentOf, listingOf, printDocument } from "./json.ts";
 import { limits } from "./limits.ts";
 import { entryOf, type Listing, listFiles } from "./listing.ts";
 import type { Given } from "./parse.ts";
@@ -50,6 +55,8 @@ class Lines implements View {
   readonly #end: () => void;
   #processes: Processes;
   #lookedAtMs = performance.now();
+  /** Each warning is said once for as long as it is there. */
+  #said: ReadonlySet<string> = new Set();
 
   constructor(given: Given, end: () => void) {
     this.#given = given;
@@ -58,11 +65,20 @@ class Lines implements View {
     this.#processes = new Processes(this.#directory);
   }
 
+  /** Warnings go where those of `list` go: a line of the output is an agent, or all of them. */
   show(change: Change): void {
+    if ("warnings" in change) this.#warn(change.warnings);
+    if (change.type === "warnings") return;
     if (!printDocument({ type: change.type, ...this.#contentsOf(change) })) this.#end();
   }
 
   [Symbol.dispose](): void {}
+
+  #warn(warnings: readonly Warning[]): void {
+    const lines = printWarnings(warnings);
+    for (const line of lines) if (!this.#said.has(line)) say(`${line}\n`);
+    this.#said = new Set(lines);
+  }
 
   /** Not anew for each of many changes at once. */
   #lookAtProcesses(): Processes {
@@ -74,7 +90,7 @@ class Lines implements View {
     return this.#processes;
   }
 
-  #contentsOf(change: Change): object {
+  #contentsOf(change: Exclude<Change, { readonly type: "warnings" }>): object {
     const moment = { nowMs: nowMs(), staleAfterMs: staleAfterMsOf(this.#given) };
     const directory = this.#directory;
     switch (change.type) {
@@ -87,8 +103,6 @@ class Lines implements View {
       }
       case "remove":
         return { agent_id: change.agentId, path: change.path };
-      case "warnings":
-        return { warnings: warningsOf(change.warnings) };
     }
   }
 }

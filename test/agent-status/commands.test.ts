@@ -12,6 +12,7 @@ import {
   readFileSync,
   readlinkSync,
   realpathSync,
+  rmSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -23,12 +24,14 @@ import manifest from "../../package.json" with { type: "json" };
 import {
   ago,
   cleanEnv,
+  type Ended,
   executable,
   now,
   output,
   record,
   rowsOf,
   run,
+  runProgram,
   statusDirectory,
 } from "./command.ts";
 
@@ -214,6 +217,15 @@ describe("emit", { concurrency: 2 }, () => {
   });
 });
 
+test("whoever writes or removes a file says its path as it is, where a program reads it", async () => {
+  using place = statusDirectory();
+  const directory = `${place.path}/odd \x1b[31m\u202ename`;
+  const flags = ["--status-dir", directory];
+  assert.equal(await output(["emit", ...least, ...flags]), `${directory}/a.json\n`);
+  const later = { env: { AGENT_STATUS_NOW: "2100-01-01T00:00:00Z" } };
+  assert.equal(await output(["prune", ...flags], later), `${directory}/a.json\n`);
+});
+
 describe("list", { concurrency: 2 }, () => {
   test("--json has everything, in the order of the table, and warnings beside it", async () => {
     using place = statusDirectory();
@@ -282,7 +294,7 @@ describe("list", { concurrency: 2 }, () => {
     assert.deepEqual(found, isOutside ? known : nobodyKnows);
   });
 
-  test("[AS-53] who is expected and has no file is a row, and unsafe names are refused", async () => {
+  test("[AS-9] [AS-53] who is expected and has no file is a row, and unsafe names are refused", async () => {
     using place = statusDirectory();
     place.put("a.json", record());
     place.put("broken.json", "{");
@@ -293,6 +305,18 @@ describe("list", { concurrency: 2 }, () => {
       [
         ["b", "? missing", "never"],
         ["a", "~ idle", "0s ago"],
+      ],
+    );
+    // By the name of the file, as get has it: whoever is asked for here is not there.
+    place.put("other.json", record({ agent_id: "c" }));
+    rmSync(join(place.path, "broken.json"));
+    const renamed = await output(["list", "--status-dir", place.path, "--expect", "c"], atNow);
+    assert.deepEqual(
+      rowsOf(renamed).map(({ id, state }) => [id, state]),
+      [
+        ["c", "? missing"],
+        ["a", "~ idle"],
+        ["c", "~ idle"],
       ],
     );
     const { code, stderr } = await run(["list", "--status-dir", place.path, "--expect", "a/b"]);
@@ -463,6 +487,29 @@ describe("validate", { concurrency: 2 }, () => {
       [bad, false, "invalid-status"],
     );
     assert.equal(files[1].errors.length, 4);
+  });
+
+  test("a file that is named may be a pipe or a device, up to the length of a record", async () => {
+    using place = statusDirectory();
+    const good = place.put("a.json", record());
+    const shell = (script: string): Promise<Ended> => runProgram("bash", ["-c", script]);
+    const program = `'${executable}' validate`;
+    for (const script of [
+      `cat '${good}' | ${program} /dev/stdin`,
+      `${program} <(sleep 0.2; cat '${good}')`,
+    ]) {
+      const { code, stdout, stderr } = await shell(script);
+      assert.deepEqual(
+        { code, stdout, stderr },
+        { code: 0, stdout: "valid\n", stderr: "" },
+        script,
+      );
+    }
+    const nothing = await run(["validate", "/dev/null"]);
+    assert.equal(nothing.code, 1);
+    assert.match(nothing.stderr, /^invalid JSON: /);
+    const endless = await run(["validate", "/dev/zero"]);
+    assert.deepEqual([endless.code, endless.stderr], [1, "cannot read /dev/zero: too large\n"]);
   });
 
   test("--strict wants what a careful writer writes", async () => {

@@ -1,0 +1,42 @@
+/**
+ * A file that somebody names, for whoever asks about this one: unlike what lies in a directory, it may be a
+ * pipe (`cat f | agent-status validate /dev/stdin`, `validate <(cat f)`). It is waited for, as the reference
+ * waits, and not for more than a record may have.
+ */
+import { closeSync, openSync, readSync, type Stats, statSync } from "node:fs";
+import { readStatusFile } from "../doors/status-files/index.ts";
+import { type Read, readRecord, limits as wireLimits } from "../wire/status-file/index.ts";
+import { reasonOf } from "./failure.ts";
+
+export function readNamed(path: string): Read {
+  const stats = statAt(path);
+  return stats?.isFIFO() || stats?.isCharacterDevice() ? readStream(path) : readStatusFile(path);
+}
+
+function statAt(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    // Whoever reads it says what is wrong.
+    return undefined;
+  }
+}
+
+function readStream(path: string): Read {
+  // One byte more than there may be: whoever fills it is too large, and the reader says so.
+  const bytes = Buffer.alloc(wireLimits.fileBytesMax + 1);
+  let length = 0;
+  try {
+    const descriptor = openSync(path, "r");
+    try {
+      for (let read = -1; read !== 0 && length < bytes.length; length += read) {
+        read = readSync(descriptor, bytes, length, bytes.length - length, null);
+      }
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    return { problem: { kind: "unreadable", errors: [reasonOf(error)] } };
+  }
+  return readRecord(bytes.subarray(0, length));
+}
