@@ -1,10 +1,10 @@
 /** `tipstaff uninstall`: takes our part out of a host's files again, and nothing else. */
+import { changeHosts } from "./change-hosts.ts";
 import { asItWas } from "./file-changes.ts";
-import { change } from "./install.ts";
 import type { Values } from "./table.ts";
 
 export async function uninstall(values: Values, words: readonly string[]): Promise<number> {
-  return change(values, words, {
+  return changeHosts(values, words, {
     isRemoval: true,
     plan: (host, options) => host.planRemoval(options).map(asItWas),
     none: (host) => `${host.title} is not installed`,

@@ -3,9 +3,9 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { type HookedEvent, hookedEvents } from "../../wire/host-events/index.ts";
 import { limits } from "../limits.ts";
+import { inPackage } from "../package.ts";
 import { commandFor } from "./hooks-file.ts";
 import type { Env, Host, HostOptions } from "./host.ts";
-import { inPackage } from "./package.ts";
 import { installedIn, planHooks, planNoHooks } from "./settings.ts";
 
 /**

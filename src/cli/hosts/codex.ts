@@ -1,9 +1,9 @@
 /** Codex: hooks in `hooks.json`. It runs only those that its user has trusted; that is for him to do. */
 import { join } from "node:path";
 import { hookedEvents } from "../../wire/host-events/index.ts";
+import { inPackage } from "../package.ts";
 import { commandFor } from "./hooks-file.ts";
 import type { Host, HostOptions } from "./host.ts";
-import { inPackage } from "./package.ts";
 import { planHooks, planNoHooks } from "./settings.ts";
 
 export const codex: Host = {

@@ -5,11 +5,11 @@
 import { globSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { no } from "../failure.ts";
+import { inPackage } from "../package.ts";
 import { printPath } from "../paths.ts";
 import { bytesOf } from "../times.ts";
 import { readText } from "./file-text.ts";
 import type { FileChange } from "./host.ts";
-import { inPackage } from "./package.ts";
 
 /** How a module of ours begins, of whatever version. The build puts it there. */
 export const mark = "// tipstaff: ";

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const toRoot = import.meta.url.endsWith(".ts") ? "../../.." : "..";
+const toRoot = import.meta.url.endsWith(".ts") ? "../.." : "..";
 
 export function inPackage(...names: readonly string[]): string {
   return join(fileURLToPath(new URL(toRoot, import.meta.url)), ...names);
