@@ -2,10 +2,10 @@
 import { changeHosts, surroundings } from "./change-hosts.ts";
 import { type Column, printColumns } from "./columns.ts";
 import { exits } from "./exits.ts";
-import { hosts } from "./hosts/index.ts";
+import { type Host, hosts } from "./hosts/index.ts";
 import { inPackage } from "./package.ts";
 import type { Values } from "./table.ts";
-import { print, type Tone } from "./terminal.ts";
+import { paint, print, type Tone } from "./terminal.ts";
 import { jsonOf } from "./text.ts";
 
 export async function install(values: Values, words: readonly string[]): Promise<number> {
@@ -13,10 +13,12 @@ export async function install(values: Values, words: readonly string[]): Promise
   return changeHosts(values, words, {
     isRemoval: false,
     plan: (host, options) => host.plan(options),
-    none: (host) => `${host.title} is installed already`,
+    none: (host) => [`${host.title} is installed already`, ...obstaclesOf(host)].join("\n"),
     question: "Make these changes?",
     done: (host) => [
-      `${host.title} now tells what its agents do`,
+      ...(obstaclesOf(host).length > 0
+        ? [`${host.title} is installed`, ...obstaclesOf(host)]
+        : [`${host.title} now tells what its agents do`]),
       ...(host.afterInstall ? [host.afterInstall] : []),
       // A package runner clears its folder away some day; hooks then do nothing.
       ...(inPackage().includes("/_npx/")
@@ -24,6 +26,12 @@ export async function install(values: Values, words: readonly string[]): Promise
         : []),
     ],
   });
+}
+
+/** What is installed may tell nothing all the same. */
+function obstaclesOf(host: Host): readonly string[] {
+  const obstacle = host.obstacle?.(surroundings());
+  return obstacle === undefined ? [] : [paint("warn", `but ${obstacle}`)];
 }
 
 type Row = {
@@ -35,6 +43,7 @@ type Row = {
 
 const tones: Readonly<Record<string, Tone>> = {
   installed: "good",
+  disabled: "warn",
   "to be renewed": "warn",
   unreadable: "bad",
 };
@@ -46,6 +55,8 @@ function listHosts(values: Values): number {
     try {
       const isThere = host.planRemoval(options).length > 0;
       const isWhole = isThere && host.plan(options).length === 0;
+      const obstacle = isWhole ? host.obstacle?.(options) : undefined;
+      if (obstacle) return { name, title, state: "disabled", note: `installed, but ${obstacle}` };
       const state = isWhole ? "installed" : isThere ? "to be renewed" : "not installed";
       return { name, title, state, note: isWhole ? "" : `tipstaff install ${name}` };
     } catch (error) {

@@ -82,6 +82,30 @@ test("a host is shown, installed, shown again and uninstalled", () => {
   );
 });
 
+test("settings that disable all hooks are told of, and left to whoever wrote them", () => {
+  using home = scratch();
+  mkdirSync(join(home.path, ".claude"));
+  const settings = join(home.path, ".claude", "settings.json");
+  writeFileSync(settings, '{"disableAllHooks":true}');
+  const but =
+    "but hooks are disabled in settings: take disableAllHooks out of ~/.claude/settings.json\n";
+  const done = tipstaff(home.path, "install", "claude-code", "--yes");
+  assert.equal(done.code, 0);
+  assert.ok(done.stdout.includes(`Claude Code is installed\n${but}`), done.stdout);
+  assert.doesNotMatch(done.stdout, /now tells/);
+  assert.equal(JSON.parse(readFileSync(settings, "utf8")).disableAllHooks, true);
+  const again = tipstaff(home.path, "install", "claude-code", "--yes");
+  assert.equal(again.stdout, `Claude Code is installed already\n${but}`);
+  assert.match(
+    tipstaff(home.path, "install").stdout,
+    /^disabled +claude-code +installed, but hooks/m,
+  );
+  const { hosts } = JSON.parse(tipstaff(home.path, "install", "--json").stdout);
+  assert.equal(hosts[0].state, "disabled");
+  tipstaff(home.path, "uninstall", "claude-code", "--yes");
+  assert.equal(readFileSync(settings, "utf8"), '{"disableAllHooks":true}');
+});
+
 test("every line of a change is shown to who asks for it, a long one cut", () => {
   using home = scratch();
   mkdirSync(join(home.path, ".claude"));

@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { type HookedEvent, hookedEvents } from "../../wire/host-events/index.ts";
 import { limits } from "../limits.ts";
 import { inPackage } from "../package.ts";
+import { printPath } from "../paths.ts";
 import { commandFor } from "./hooks-file.ts";
 import type { Env, Host, HostOptions } from "./host.ts";
-import { installedIn, planHooks, planNoHooks } from "./settings.ts";
+import { installedIn, isSwitchedOn, planHooks, planNoHooks } from "./settings.ts";
 
 /**
  * If nobody can be asked: one that nearly all are newer than. A version that does not know an event drops the
@@ -37,6 +38,11 @@ export const claudeCode: Host = {
     return planHooks(path, hooks, notesOn(missing, version));
   },
   planRemoval: (options) => planNoHooks(settingsOf(options)),
+  obstacle: (options) => {
+    const path = settingsOf(options);
+    if (!isSwitchedOn(path, "disableAllHooks")) return undefined;
+    return `hooks are disabled in settings: take disableAllHooks out of ${printPath(path)}`;
+  },
   afterInstall: "sessions that are open already show up when they are started again",
 };
 

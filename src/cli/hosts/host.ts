@@ -35,6 +35,8 @@ export type Host = {
   plan(options: HostOptions): readonly FileChange[];
   /** What would change to be without it; empty if it is not installed. */
   planRemoval(options: HostOptions): readonly FileChange[];
+  /** What in the user's own settings keeps the host from telling anything, and the way out; usually nothing. */
+  obstacle?(options: HostOptions): string | undefined;
   /** One line on what is left to do: trust the hooks, restart the host. */
   readonly afterInstall?: string;
 };

@@ -5,7 +5,7 @@ import { countOf } from "../times.ts";
 import { checkSize, readText } from "./file-text.ts";
 import { eventsOfOurs, type Hook, withHooks, withoutHooks } from "./hooks-file.ts";
 import type { FileChange } from "./host.ts";
-import { JsonTextError } from "./json-text.ts";
+import { JsonText, JsonTextError } from "./json-text.ts";
 
 /** `notes` are what a person should know of these hooks. */
 export function planHooks(
@@ -39,6 +39,10 @@ export function planNoHooks(path: string): readonly FileChange[] {
 /** The events for which a hook of ours is there. */
 export function installedIn(path: string): readonly string[] {
   return understood(path, () => eventsOfOurs(readText(path) ?? ""));
+}
+
+export function isSwitchedOn(path: string, key: string): boolean {
+  return understood(path, () => new JsonText(readText(path) ?? "").valueAt([key])) === true;
 }
 
 function explain([first, ...others]: readonly Hook[]): readonly string[] {
