@@ -17,6 +17,10 @@ export const limits = {
   intervalSeconds: 2,
   /** How long a look at all processes of the machine is good for. */
   processesMs: 1_000,
+  /** Times of records are cut to the second, and so is the time of boot: a process may seem younger than it is. */
+  coarseTimesMs: 2_000,
+  /** More links than this in one path are a loop. */
+  linksMax: 40,
   /** The longest a timer of Node can wait. */
   timerMsMax: 2_147_483_647,
 } as const;

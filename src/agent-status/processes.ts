@@ -6,6 +6,7 @@
  */
 import { readdirSync, readFileSync, readlinkSync, statfsSync, statSync } from "node:fs";
 import { type StatusRecord, updatedAtMs } from "../wire/status-file/index.ts";
+import { limits } from "./limits.ts";
 
 export class Processes {
   readonly #directory: string;
@@ -29,8 +30,7 @@ export class Processes {
       if (owner === undefined) return false;
       // Another user's process; if ours is dead, its number has been given away.
       if (owner !== statSync(path).uid) return false;
-      // Times of records are cut to the second, and so is the time of boot.
-      return startOf(pid) <= updatedAtMs(record) + 2_000;
+      return startOf(pid) <= updatedAtMs(record) + limits.coarseTimesMs;
     } catch {
       // Record or process went away while we looked.
       return null;

@@ -3,9 +3,7 @@ import { readlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { expandHome } from "../doors/status-files/index.ts";
-
-/** More links than this in one path are a loop. */
-const linksMax = 40;
+import { limits } from "./limits.ts";
 
 export function resolveWorkspace(text: string): string {
   const path = expandHome(text, () => process.env["HOME"] || homedir());
@@ -20,7 +18,7 @@ export function resolveWorkspace(text: string): string {
       continue;
     }
     const next = `${resolved}/${part}`;
-    const target = links < linksMax ? linkAt(next) : undefined;
+    const target = links < limits.linksMax ? linkAt(next) : undefined;
     if (target === undefined) {
       resolved = next;
       continue;

@@ -65,6 +65,8 @@ export const limits = {
   notificationsMax: 8,
   /** How long such a command may take: a sound, a call over the network. */
   notificationMs: 30_000,
+  /** Of the input of a task, and of its output: both must fit into one reply that the Python client accepts. */
+  taskBytesMax: 2_000_000,
   /** Of the input of a task, where it is only shown. */
   previewLengthMax: 2_000,
   /** Between two looks for a person's answer, where reading does not wait for it. */

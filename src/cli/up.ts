@@ -113,7 +113,9 @@ async function run(wishes: Wishes): Promise<number> {
   const inputBytesMax = parseBytes(wishes.taskInputMax);
   const outputBytesMax = parseBytes(wishes.taskOutputMax);
   if (inputBytesMax === undefined || outputBytesMax === undefined) {
-    return mistake(`--task-input-max and --task-output-max are bytes, ${taskBytesMax} at most`);
+    return mistake(
+      `--task-input-max and --task-output-max are bytes, ${limits.taskBytesMax} at most`,
+    );
   }
   const kept = parseKeep({ days: wishes.keepDays, bytes: wishes.keepBytes });
   if (kept.refusal !== undefined) return mistake(kept.refusal);
@@ -187,20 +189,20 @@ async function run(wishes: Wishes): Promise<number> {
 }
 
 async function whatHappened(error: LogError | ListenError, wishes: Wishes): Promise<string> {
-  const pid = error.code === "address_in_use" ? await pidOfTipstaffAt(error.cause, wishes) : 0;
-  return pid
-    ? error.message.replace("another program", `another Tipstaff, process ${pid}`)
-    : error.message;
+  if (error.code !== "address_in_use") return error.message;
+  const { place } = error;
+  const pid = "port" in place ? await pidOfTipstaffAt(place.port, wishes) : undefined;
+  if (pid === undefined) return error.message;
+  return `${printPlace(place)} is in use by another Tipstaff, process ${pid}`;
 }
 
 /** Who has the port, if it is one of ours and says so where we would have served HTTP. */
 async function pidOfTipstaffAt(
-  cause: unknown,
+  port: number,
   { http: given, httpDefault }: Wishes,
 ): Promise<number | undefined> {
   const http = given ?? httpDefault;
   if (http === "") return undefined;
-  const port = cause instanceof Error && "port" in cause ? cause.port : undefined;
   try {
     const where = { http };
     const { pid, ...other } = await askOverview(where, { answerMs: limits.portMs });
@@ -249,13 +251,10 @@ function ready(
   };
 }
 
-/** Both must fit into one reply that the Python client accepts. */
-const taskBytesMax = 2_000_000;
-
 function parseBytes(text: string | undefined): number | undefined {
-  if (text === undefined) return taskBytesMax;
+  if (text === undefined) return limits.taskBytesMax;
   const bytes = /^\d{1,7}$/.test(text) ? Number(text) : Number.NaN;
-  return bytes <= taskBytesMax ? bytes : undefined;
+  return bytes <= limits.taskBytesMax ? bytes : undefined;
 }
 
 /** The second signal ends the process at once, whatever it is doing. */

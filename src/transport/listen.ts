@@ -21,10 +21,16 @@ export class ListenError extends Error {
   override readonly name = "ListenError";
   /** `address_in_use` or `cannot_listen`. */
   readonly code: "address_in_use" | "cannot_listen";
+  readonly place: Place;
 
-  constructor(code: ListenError["code"], message: string, options?: ErrorOptions) {
+  constructor(
+    code: ListenError["code"],
+    message: string,
+    { place, ...options }: ErrorOptions & { readonly place: Place },
+  ) {
     super(message, options);
     this.code = code;
+    this.place = place;
   }
 }
 
@@ -108,9 +114,15 @@ function isAbsent(failure: NodeJS.ErrnoException): boolean {
 function explain(place: Place, cause: NodeJS.ErrnoException): ListenError {
   const name = printPlace(place);
   if (cause.code === "EADDRINUSE") {
-    return new ListenError("address_in_use", `${name} is in use by another program`, { cause });
+    return new ListenError("address_in_use", `${name} is in use by another program`, {
+      cause,
+      place,
+    });
   }
-  return new ListenError("cannot_listen", `cannot listen on ${name}: ${cause.message}`, { cause });
+  return new ListenError("cannot_listen", `cannot listen on ${name}: ${cause.message}`, {
+    cause,
+    place,
+  });
 }
 
 export function printPlace(place: Place): string {
