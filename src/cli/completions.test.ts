@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { scriptFor } from "./completions.ts";
-import { commands, nouns } from "./table.ts";
+import { nouns, offered as rows } from "./table.ts";
 
 const hasBash = spawnSync("bash", ["--version"]).status === 0;
 const script = scriptFor("bash") ?? "";
@@ -42,7 +42,7 @@ test("bash completes commands, verbs, flags and the few words that a flag takes"
 });
 
 test("every flag of every command is offered by bash", { skip: !hasBash }, () => {
-  for (const { name, flags } of commands) {
+  for (const { name, flags } of rows) {
     const words = name.split(" ");
     const offers = offered("tipstaff", ...words, "--");
     for (const flag of flags) assert(offers.includes(`--${flag.name}`), `${name} --${flag.name}`);
@@ -53,7 +53,7 @@ test("zsh and fish have every command and flag in them", () => {
   const fish = scriptFor("fish") ?? "";
   const zsh = scriptFor("zsh") ?? "";
   assert.match(zsh, /^#compdef tipstaff/);
-  for (const { name, flags } of commands) {
+  for (const { name, flags } of rows) {
     const word = name.split(" ").at(-1) ?? "";
     assert(zsh.includes(word) && fish.includes(`-a ${word} `), name);
     for (const flag of flags) {
@@ -65,5 +65,6 @@ test("zsh and fish have every command and flag in them", () => {
   for (const line of fish.split("\n")) {
     assert.equal(line.replaceAll("\\'", "").split("'").length % 2, 1, line);
   }
+  for (const script of [fish, zsh]) assert.doesNotMatch(script, /\bwriter\b/);
   assert.equal(scriptFor("tcsh"), undefined);
 });

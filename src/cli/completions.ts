@@ -2,7 +2,7 @@
 import { exits } from "./exits.ts";
 import { mistake } from "./failure.ts";
 import { firstWords, verbsOf } from "./parse.ts";
-import { type CommandRow, commands, type Flag, nouns } from "./table.ts";
+import { type CommandRow, type Flag, nouns, offered } from "./table.ts";
 import { print } from "./terminal.ts";
 
 export async function completions([shell = ""]: readonly string[]): Promise<number> {
@@ -47,7 +47,7 @@ function argumentWords({ name, arguments: [first] = [] }: CommandRow): readonly 
 
 /** The command is known by its first words, so that each word completes by those before it. */
 function bash(): string {
-  const flagCases = commands.map((row) => {
+  const flagCases = offered.map((row) => {
     const flags = row.flags.map(({ name }) => `--${name}`);
     const words = [...flags, "--help", ...argumentWords(row)];
     return `    '${row.name}') words='${words.join(" ")}' ;;`;
@@ -109,7 +109,7 @@ complete -F _tipstaff tipstaff agentkeeper
 /** A flag has the same choices wherever it has any, except those for sorting. */
 function uniqueFlags(): readonly Flag[] {
   const byName = new Map<string, Flag>();
-  for (const flag of commands.flatMap(({ flags }) => flags)) {
+  for (const flag of offered.flatMap(({ flags }) => flags)) {
     const before = byName.get(flag.name);
     const choices = [...new Set([...(before ? choicesOf(before) : []), ...choicesOf(flag)])];
     const value = choices.length > 0 ? choices.join("|") : flag.value;
@@ -134,7 +134,7 @@ function fish(): string {
       lines.push(`complete -c tipstaff -n ${quoted(when)} -a ${verb} -d ${quoted(summary)}`);
     }
   }
-  for (const row of commands) {
+  for (const row of offered) {
     const [noun = "", verb] = row.name.split(" ");
     if (verb === undefined) lines.push(first(noun, row.summary));
     const isList = verb === "list";

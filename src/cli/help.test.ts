@@ -2,15 +2,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { printHelp } from "./help.ts";
-import { commands, nouns } from "./table.ts";
+import { commands, nouns, offered } from "./table.ts";
 
-test("the overview names every command and every verb, and the exit codes", () => {
+test("the overview names every command that is offered and every verb, and the exit codes", () => {
   const text = printHelp();
   const words = text.replaceAll(/\n {3,}/g, " ");
-  for (const { name, summary } of commands) {
+  for (const { name, summary } of offered) {
     const [noun, verb] = name.split(" ");
     if (verb === undefined) assert.match(words, new RegExp(`^  ${name} +${quoted(summary)}$`, "m"));
     else assert.match(words, new RegExp(`^  ${noun} .*: .*\\b${verb}\\b`, "m"));
+  }
+  for (const { name } of commands.filter((row) => row.isHidden)) {
+    assert.doesNotMatch(words, new RegExp(`^  ${name} `, "m"));
   }
   assert.match(text, /0 yes, 1 no, 2 typed wrong, 3 no daemon/);
 });

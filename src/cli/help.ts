@@ -89,7 +89,8 @@ function aliasCall({ name }: CommandRow, alias: string): string {
   return `tipstaff ${name.split(" ")[0]} ${alias}`;
 }
 
-export function argumentWord({ name, isMany }: Argument): string {
+export function argumentWord({ name, isMany, isOptional }: Argument): string {
+  if (isOptional) return `[${name}]`;
   return isMany ? `[${name} …]` : `<${name}>`;
 }
 

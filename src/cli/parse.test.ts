@@ -81,6 +81,17 @@ test("every example of every command is that command, and its flags have one nam
   }
 });
 
+test("a word that may be left out is one at most", () => {
+  const writer = (...words: readonly string[]) => parseCommandLine(["writer", ...words]);
+  assert.equal(writer().kind, "run");
+  const one = writer("/d");
+  assert(one.kind === "run");
+  assert.deepEqual(one.words, ["/d"]);
+  const two = writer("/d", "/e");
+  assert(two.kind === "mistake");
+  assert.equal(two.message, "writer takes no /e");
+});
+
 test("a noun alone lists, also with flags, and verbs go by other names too", () => {
   assert.equal(nameOf("leases"), "leases list");
   assert.equal(nameOf("leases", "--json"), "leases list");

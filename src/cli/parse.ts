@@ -1,7 +1,7 @@
 /** The words of a command line, by the table. */
 import { parseArgs } from "node:util";
 import { nearest } from "./suggest.ts";
-import { type CommandRow, commands, type Flag, nouns, stop, type Values, writer } from "./table.ts";
+import { type CommandRow, commands, type Flag, nouns, offered, type Values } from "./table.ts";
 import { printable } from "./text.ts";
 
 export type Invocation =
@@ -30,7 +30,7 @@ type Found = { readonly command: CommandRow; readonly rest: readonly string[] };
 
 function findCommand(name: string, rest: readonly string[]): Found | Invocation {
   if (!Object.hasOwn(nouns, name)) {
-    const command = [...commands, stop, writer].find((row) => row.name === name);
+    const command = commands.find((row) => row.name === name);
     return command ? { command, rest } : unknownCommand(name);
   }
   const [verb] = rest;
@@ -56,9 +56,9 @@ function commandNamed(name: string): CommandRow {
   return command;
 }
 
-/** First words: commands without a verb, and nouns. */
+/** First words that are offered: commands without a verb, and nouns. */
 export function firstWords(): readonly string[] {
-  const names = commands.map(({ name }) => name.split(" ")[0] ?? name);
+  const names = offered.map(({ name }) => name.split(" ")[0] ?? name);
   return [...new Set([...names, "help", "version"])];
 }
 
@@ -139,7 +139,7 @@ function parseFlags(command: CommandRow, given: readonly string[]): Invocation {
   if (values["version"]) return { kind: "version" };
   const { arguments: expected = [] } = command;
   const missing = expected[words.length];
-  if (missing && !missing.isMany) {
+  if (missing && !missing.isMany && !missing.isOptional) {
     return wrong(`${command.name} needs <${missing.name}>: ${missing.help}`);
   }
   const extra = words[expected.length];

@@ -20,7 +20,8 @@ export type Flag = {
 export type Argument = {
   readonly name: string;
   readonly help: string;
-  /** Any number of words, also none. Only the last may be so. */
+  /** Only the last may be so, or any number of words, also none. */
+  readonly isOptional?: true;
   readonly isMany?: true;
 };
 
@@ -31,6 +32,8 @@ export type CommandRow = {
   readonly name: string;
   /** Other words for the verb. */
   readonly aliases?: readonly string[];
+  /** Understood, but not offered: nobody has to know of it. */
+  readonly isHidden?: true;
   readonly summary: string;
   readonly examples: readonly [string, string, ...string[]];
   readonly arguments?: readonly Argument[];
@@ -54,8 +57,10 @@ const dataDirectory: Flag = {
   name: "data-dir",
   value: "directory",
   help: "where the log is kept",
-  default: "~/.local/state/tipstaff",
+  default: "tipstaff in XDG_STATE_HOME, else in ~/.local/state",
 };
+const statusDefault =
+  "AGENT_STATUS_DIR, else agent-status in XDG_STATE_HOME, else in ~/.local/state";
 const insecure: Flag = {
   name: "insecure",
   help: "let other machines connect, without credentials",
@@ -132,7 +137,7 @@ const looking: readonly Flag[] = [
     name: "status-dir",
     value: "directory",
     help: "where agents leave their status files",
-    default: "~/.local/state/agent-status",
+    default: statusDefault,
   },
   {
     name: "silent-after",
@@ -173,27 +178,6 @@ const startExits = [
   [5, "a fault of ours; the last line says which"],
 ] as const;
 
-/** Understood, but not offered: it only says what is to be done instead. */
-export const stop: CommandRow = {
-  name: "stop",
-  summary: "say how the daemon is stopped",
-  examples: ["tipstaff stop", "tipstaff stop --data-dir /var/lib/tipstaff"],
-  flags: asking,
-  exits: [],
-  run: async (values) => (await import("./stop.ts")).stop(values),
-};
-
-/** Understood, but not offered: what the hook of a plugin starts that was installed without its writer. */
-export const writer: CommandRow = {
-  name: "writer",
-  summary: "write the status files of the hosts that have hooks, until the last session is over",
-  examples: ["tipstaff writer", "tipstaff writer ~/.local/state/tipstaff/emitters"],
-  arguments: [{ name: "directory", help: "where hooks put their events", isMany: true }],
-  flags: [],
-  exits: [],
-  run: async (_values, words) => (await import("./writer.ts")).writer(words),
-};
-
 export const commands: readonly CommandRow[] = [
   {
     name: "up",
@@ -221,7 +205,7 @@ export const commands: readonly CommandRow[] = [
         name: "status-dir",
         value: "directory",
         help: "where agents leave their status files; empty: this machine is not looked at",
-        default: "~/.local/state/agent-status",
+        default: statusDefault,
       },
       { name: "mirror-status", help: "write a status file for every registered agent too" },
       insecure,
@@ -244,7 +228,7 @@ export const commands: readonly CommandRow[] = [
     summary: "list every agent that is around, those that wait for you first",
     examples: ["tipstaff ps", "tipstaff ps --all --silent-after 10m"],
     flags: [
-      { name: "all", help: "also those that ended or were lost" },
+      { name: "all", help: "also those that ended, or were lost more than a day ago" },
       ...looking,
       json,
       ...asking,
@@ -257,7 +241,7 @@ export const commands: readonly CommandRow[] = [
     summary: "show every agent as it is now, full screen, those that wait for you first",
     examples: ["tipstaff watch", "tipstaff watch --json"],
     flags: [
-      { name: "all", help: "also those that ended or were lost" },
+      { name: "all", help: "also those that ended, or were lost more than a day ago" },
       ...looking,
       { name: "json", help: "print one line of JSON for each change, all agents first" },
       ...asking,
@@ -769,4 +753,28 @@ export const commands: readonly CommandRow[] = [
     exits: startExits,
     run: async (values) => (await import("./up.ts")).agentkeeper(values),
   },
+  // Only says what is to be done instead.
+  {
+    name: "stop",
+    isHidden: true,
+    summary: "say how the daemon is stopped",
+    examples: ["tipstaff stop", "tipstaff stop --data-dir /var/lib/tipstaff"],
+    flags: asking,
+    exits: [],
+    run: async (values) => (await import("./stop.ts")).stop(values),
+  },
+  // What the hook of a plugin starts that was installed without its writer.
+  {
+    name: "writer",
+    isHidden: true,
+    summary: "write the status files of the hosts that have hooks, until the last session is over",
+    examples: ["tipstaff writer", "tipstaff writer ~/.local/state/tipstaff/emitters"],
+    arguments: [{ name: "directory", help: "where hooks put their events", isOptional: true }],
+    flags: [],
+    exits: [],
+    run: async (_values, words) => (await import("./writer.ts")).writer(words),
+  },
 ];
+
+/** Those that help, completions and `docs/cli.md` tell of. */
+export const offered: readonly CommandRow[] = commands.filter(({ isHidden }) => !isHidden);
