@@ -16,9 +16,9 @@ import {
   namesIn,
   PretendedHost,
   recordsIn,
-  until,
   writerOf,
 } from "../test/e2e/hooks.ts";
+import { until } from "../test/e2e/processes.ts";
 import { preparePeer } from "../test/interop/agent-status-peer.ts";
 import { median } from "./measure.ts";
 import { type Report, readCount } from "./report.ts";
@@ -46,7 +46,7 @@ export async function run(report: Report, args: readonly string[]): Promise<void
   await using host = new PretendedHost(alive);
   try {
     await host.fire("SessionStart");
-    await until("the file", () => recordsIn(alive)[0]);
+    await until(() => recordsIn(alive)[0], "the file");
     const hook = (where: typeof alive): string =>
       commandFor(where.hook, "claude-code", "PostToolUse");
     const timed: Timed[] = [
@@ -144,7 +144,7 @@ async function endStarted(emitters: string): Promise<void> {
     const pid = Number.parseInt(read(join(emitters, name)), 10);
     if (pid > 0 && isRunning(pid)) {
       process.kill(pid, "SIGKILL");
-      await until("its end", () => !isRunning(pid));
+      await until(() => !isRunning(pid), "its end");
     }
   }
   for (const name of ["starting", "writer"]) rmSync(join(emitters, name), { force: true });
@@ -192,7 +192,7 @@ async function describeWriter(
   pid: number,
   host: PretendedHost,
 ): Promise<void> {
-  await until("the queue to be empty", () => read(join(emitters, "starting")) === "");
+  await until(() => read(join(emitters, "starting")) === "", "the queue to be empty");
   await sleep(2_000);
   const seconds = 10;
   const before = usageOf(pid);
@@ -206,7 +206,7 @@ async function describeWriter(
   );
   await host.fire("SessionEnd");
   const endedAtMs = performance.now();
-  await until("the end of the writer", () => !isRunning(pid));
+  await until(() => !isRunning(pid), "the end of the writer");
   report.note(
     `It was gone ${((performance.now() - endedAtMs) / 1000).toFixed(1)} s after the last session.`,
   );

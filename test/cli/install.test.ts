@@ -17,6 +17,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { scratch } from "../e2e/processes.ts";
+import { skipWithoutTmux } from "../hosts/installation.ts";
 import { Terminal } from "../hosts/terminal.ts";
 
 const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
@@ -223,8 +224,7 @@ test("a host that nobody knows, or none at all, is a mistake", () => {
   assert.match(none.stderr, /which host\?/);
 });
 
-const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
-const skip = hasTmux ? false : "tmux is not installed: no terminal to test in";
+const skip = skipWithoutTmux();
 
 test("a person is asked, and has the time to answer", { skip }, async () => {
   for (const [answer, says, isInstalled] of [

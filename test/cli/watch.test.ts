@@ -1,6 +1,6 @@
 /** `tipstaff watch` in a real terminal: what a person sees, what keys do, and how the terminal is left. */
 import assert from "node:assert/strict";
-import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -19,11 +19,11 @@ import {
   type TaskState,
 } from "../../src/wire/status-file/index.ts";
 import { Daemon, type Scratch, scratch, tipstaff, until } from "../e2e/processes.ts";
+import { skipWithoutTmux } from "../hosts/installation.ts";
 import { Terminal } from "../hosts/terminal.ts";
 
 const root = join(import.meta.dirname, "../..");
-const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
-const skip = hasTmux ? false : "tmux is not installed: no terminal to test in";
+const skip = skipWithoutTmux();
 
 /** A shell in a terminal, and a directory of status files. */
 class World implements Disposable {

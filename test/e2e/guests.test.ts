@@ -2,15 +2,15 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { temporaryDirectory } from "../../src/testing/temporary.ts";
 import { buildGuests } from "../../tools/guests.ts";
-import { until } from "./hooks.ts";
-import { within } from "./processes.ts";
+import { installHost, skipWithout } from "../hosts/installation.ts";
+import { until, within } from "./processes.ts";
 
 const run = promisify(execFile);
 const built = await temporaryDirectory();
@@ -51,16 +51,15 @@ const loaders: Readonly<Record<string, string>> = {
   "that takes the default export's server": "hooks.push(await module.default.server(input));",
 };
 
-/** Node, and the Bun that is in OpenCode. Without OpenCode's package there is none. */
-const bun = "node_modules/.cache/hosts/opencode/node_modules/opencode-linux-x64/bin/opencode";
+/** Node, and the Bun that is in OpenCode. */
+const opencode = await installHost("opencode");
+const bun = "unavailable" in opencode ? "" : join(opencode.path, opencode.command);
 const runtimes = [
-  { name: "Node", command: process.execPath, env: {}, isThere: true },
-  { name: "Bun", command: bun, env: { BUN_BE_BUN: "1" }, isThere: existsSync(bun) },
+  { name: "Node", command: process.execPath, env: {}, skip: false },
+  { name: "Bun", command: bun, env: { BUN_BE_BUN: "1" }, skip: skipWithout(opencode) },
 ];
 
-for (const { name, command, env, isThere } of runtimes) {
-  const skip = isThere ? false : `no ${name} here: OpenCode is not installed`;
-
+for (const { name, command, env, skip } of runtimes) {
   for (const [kind, load] of Object.entries(loaders)) {
     test(`an OpenCode on ${name} ${kind} has one file while it runs`, { skip }, async () => {
       await using scratch = await temporaryDirectory();
@@ -188,7 +187,7 @@ for (const { name, command, env, isThere } of runtimes) {
 /** A moment after the host, its guard is done. */
 async function isLeft(scratch: string): Promise<void> {
   const directory = join(scratch, "status");
-  await until("the end of the file", () => readdirSync(directory).length === 0);
+  await until(() => readdirSync(directory).length === 0, "the end of the file");
 }
 
 function surroundings(scratch: string): NodeJS.ProcessEnv {

@@ -31,10 +31,9 @@ import {
   namesIn,
   PretendedHost,
   recordsIn,
-  until,
   writerOf,
 } from "./hooks.ts";
-import { mountSmall, scratch } from "./processes.ts";
+import { mountSmall, scratch, until } from "./processes.ts";
 
 /** Without a writer at the end, whatever happens. */
 async function withHook(
@@ -61,31 +60,31 @@ test("[AS-95] a session from its start to its end is kept in private, and nothin
   await withHook(async (installed) => {
     await using host = new PretendedHost(installed);
     assert.deepEqual(await host.fire("SessionStart", { source: "startup" }), { code: 0, said: "" });
-    const record = await until("the file", () => recordsIn(installed)[0]);
+    const record = await until(() => recordsIn(installed)[0], "the file");
     assert.deepEqual(validate(record), []);
     assert.equal(record.runtime.pid, host.pid);
     assert.deepEqual(await host.fire("UserPromptSubmit", { prompt: "fix it" }), {
       code: 0,
       said: "",
     });
-    await until("work", () => stateOf(installed) === "working");
+    await until(() => stateOf(installed) === "working", "work");
     await host.fire("PreToolUse", { tool_name: "AskUserQuestion", tool_use_id: "t" });
-    await until("the question", () => stateOf(installed) === "input-required");
+    await until(() => stateOf(installed) === "input-required", "the question");
     await host.fire("PostToolUse", { tool_name: "AskUserQuestion", tool_use_id: "t" });
-    await until("the answer", () => stateOf(installed) === "working");
+    await until(() => stateOf(installed) === "working", "the answer");
     assert.deepEqual(await host.fire("Stop", { last_assistant_message: "Done." }), {
       code: 0,
       said: "{}\n",
     });
-    await until("the end of the turn", () => stateOf(installed) === "idle");
+    await until(() => stateOf(installed) === "idle", "the end of the turn");
     for (const path of [installed.emitters, join(installed.emitters, "queue"), installed.status]) {
       assert.equal(statSync(path).mode & 0o777, 0o700, path);
     }
     const writer = writerOf(installed);
     assert.ok(writer);
     await host.fire("SessionEnd", { reason: "other" });
-    await until("the end of the file", () => namesIn(installed.status).length === 0);
-    await until("the end of the writer", () => !isRunning(writer));
+    await until(() => namesIn(installed.status).length === 0, "the end of the file");
+    await until(() => !isRunning(writer), "the end of the writer");
     assert.deepEqual(namesIn(installed.emitters).toSorted(), ["goals", "queue", "sessions"]);
     assert.deepEqual(namesIn(join(installed.emitters, "queue")), []);
     assert.deepEqual(namesIn(join(installed.emitters, "sessions")), []);
@@ -97,12 +96,12 @@ test("a host that is killed leaves no file, and no writer", async () => {
     await using host = new PretendedHost(installed);
     await host.fire("SessionStart");
     await host.fire("UserPromptSubmit", { prompt: "x" });
-    await until("work", () => stateOf(installed) === "working");
+    await until(() => stateOf(installed) === "working", "work");
     const writer = writerOf(installed);
     assert.ok(writer);
     await host.kill();
-    await until("the end of the file", () => recordsIn(installed).length === 0);
-    await until("the end of the writer", () => !isRunning(writer));
+    await until(() => recordsIn(installed).length === 0, "the end of the file");
+    await until(() => !isRunning(writer), "the end of the writer");
   });
 });
 
@@ -113,13 +112,13 @@ test("a writer that is killed is started again by the next event, and goes on un
     await host.fire("SessionStart");
     await other.fire("SessionStart", { session_id: "s2" });
     await host.fire("UserPromptSubmit", { prompt: "x" });
-    await until("both files", () => recordsIn(installed).length === 2);
-    await until("work", () => recordsIn(installed).some(({ task }) => task?.state === "working"));
+    await until(() => recordsIn(installed).length === 2, "both files");
+    await until(() => recordsIn(installed).some(({ task }) => task?.state === "working"), "work");
     const ids = recordsIn(installed).map(({ agent_id }) => agent_id);
     await endWriter(installed);
     await host.fire("Stop", { last_assistant_message: "Done." });
-    await until("another writer", () => writerOf(installed));
-    await until("the end of the turn", () => recordsIn(installed).every(({ task }) => !task));
+    await until(() => writerOf(installed), "another writer");
+    await until(() => recordsIn(installed).every(({ task }) => !task), "the end of the turn");
     assert.deepEqual(
       recordsIn(installed)
         .map(({ agent_id }) => agent_id)
@@ -133,7 +132,7 @@ test("of two writers the second ends at once", async () => {
   await withHook(async (installed) => {
     await using host = new PretendedHost(installed);
     await host.fire("SessionStart");
-    await until("the file", () => recordsIn(installed)[0]);
+    await until(() => recordsIn(installed)[0], "the file");
     const writer = writerOf(installed);
     const second = spawnSync(
       process.execPath,
@@ -157,8 +156,8 @@ test("twenty hooks at once lose nothing, and one writer serves them", async () =
       };
       await Promise.all(hosts.map(start));
       await until(
-        "all of them at work",
         () => recordsIn(installed).filter(({ task }) => task?.state === "working").length === 20,
+        "all of them at work",
       );
       const summaries = recordsIn(installed).map(({ task }) => task?.summary);
       assert.equal(new Set(summaries).size, 20);
@@ -166,7 +165,7 @@ test("twenty hooks at once lose nothing, and one writer serves them", async () =
     } finally {
       await Promise.all(hosts.map((host) => host.kill()));
     }
-    await until("the end of the files", () => recordsIn(installed).length === 0);
+    await until(() => recordsIn(installed).length === 0, "the end of the files");
   });
 });
 
@@ -174,10 +173,10 @@ test("an event of megabytes is heard, and the writer stays small", async () => {
   await withHook(async (installed) => {
     await using host = new PretendedHost(installed);
     await host.fire("SessionStart");
-    await until("the file", () => recordsIn(installed)[0]);
+    await until(() => recordsIn(installed)[0], "the file");
     const long = 'a \\ " 😀'.repeat(150_000);
     await host.fire("UserPromptSubmit", { prompt: `look: ${long}` });
-    await until("work", () => recordsIn(installed)[0]?.task?.summary?.startsWith("look: a"));
+    await until(() => recordsIn(installed)[0]?.task?.summary?.startsWith("look: a"), "work");
     for (let count = 0; count < 20; count += 1) {
       await host.fire("PostToolUse", {
         tool_name: "Bash",
@@ -186,7 +185,7 @@ test("an event of megabytes is heard, and the writer stays small", async () => {
       });
     }
     await host.fire("Stop", { last_assistant_message: "Done." });
-    await until("the end of the turn", () => stateOf(installed) === "idle");
+    await until(() => stateOf(installed) === "idle", "the end of the turn");
     const status = readFileSync(`/proc/${writerOf(installed)}/status`, "utf8");
     const kilobytes = Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]);
     assert.ok(kilobytes < 60_000, `${kilobytes} kB`);
@@ -197,7 +196,7 @@ test("[AS-87] what is no event changes nothing, and the host does not hear of it
   await withHook(async (installed) => {
     await using host = new PretendedHost(installed);
     await host.fire("SessionStart");
-    const before = await until("the file", () => recordsIn(installed)[0]);
+    const before = await until(() => recordsIn(installed)[0], "the file");
     const bodies = [
       "",
       "{",
@@ -214,7 +213,7 @@ test("[AS-87] what is no event changes nothing, and the host does not hear of it
       assert.deepEqual(await host.send("PreToolUse", body), { code: 0, said: "" });
     assert.deepEqual(await host.send("Stop", "[]"), { code: 0, said: "{}\n" });
     await host.fire("UserPromptSubmit", { prompt: "x" });
-    await until("work", () => stateOf(installed) === "working");
+    await until(() => stateOf(installed) === "working", "work");
     assert.equal(recordsIn(installed)[0]?.agent_id, before.agent_id);
     assert.deepEqual(namesIn(join(installed.emitters, "queue")), []);
   });
@@ -262,7 +261,7 @@ test("an event without end stays within 64 MB of disk, is read to the end, and i
   await withHook(async (installed) => {
     await using host = new PretendedHost(installed);
     await host.fire("SessionStart");
-    await until("the file", () => recordsIn(installed)[0]);
+    await until(() => recordsIn(installed)[0], "the file");
     const queue = join(installed.emitters, "queue");
     const hook = spawn(installed.hook, ["claude-code", "Stop"], {
       env: installed.env,
@@ -282,7 +281,7 @@ test("an event without end stays within 64 MB of disk, is read to the end, and i
     assert.ok(most > 60_000_000 && most <= 67_108_864, `${most} bytes`);
     assert.deepEqual(namesIn(queue), []);
     await host.fire("UserPromptSubmit", { prompt: "x" });
-    await until("work", () => stateOf(installed) === "working");
+    await until(() => stateOf(installed) === "working", "work");
   });
 });
 
@@ -290,28 +289,29 @@ test("a hook that its host kills, tired of waiting for its own words, leaves not
   await withHook(async (installed) => {
     await using host = new PretendedHost(installed);
     await host.fire("SessionStart");
-    await until("the file", () => recordsIn(installed)[0]);
+    await until(() => recordsIn(installed)[0], "the file");
     const queue = join(installed.emitters, "queue");
     const hook = spawn(installed.hook, ["claude-code", "UserPromptSubmit"], {
       env: installed.env,
       stdio: ["pipe", "ignore", "inherit"],
     });
     hook.stdin.write('{"session_id":"s1","hook_event_name":"UserPromptSubmit","prompt":"half');
-    const half = await until("half of an event", () =>
-      namesIn(queue).find((name) => sizeOf(join(queue, name)) > 0),
+    const half = await until(
+      () => namesIn(queue).find((name) => sizeOf(join(queue, name)) > 0),
+      "half of an event",
     );
     hook.kill("SIGKILL");
     await once(hook, "exit");
     hook.stdin.end();
     await host.fire("PreToolUse", { tool_name: "Bash" });
-    await until("work", () => stateOf(installed) === "working");
+    await until(() => stateOf(installed) === "working", "work");
     assert.equal(recordsIn(installed)[0]?.goal, undefined);
     const longAgoS = Date.now() / 1000 - 61;
     utimesSync(join(queue, half), longAgoS, longAgoS);
     const writer = writerOf(installed);
     assert.ok(writer);
     await host.fire("SessionEnd");
-    await until("the end of the writer", () => !isRunning(writer));
+    await until(() => !isRunning(writer), "the end of the writer");
     assert.deepEqual(namesIn(queue), []);
   });
 });
@@ -348,8 +348,9 @@ test("a disk that fills up while a session runs leaves whole files only, and is 
       await using host = new PretendedHost(small);
       await host.fire("SessionStart");
       await host.fire("UserPromptSubmit", { prompt: "x" });
-      const { agent_id: id } = await until("work", () =>
-        recordsIn(small).find(({ task }) => task?.state === "working"),
+      const { agent_id: id } = await until(
+        () => recordsIn(small).find(({ task }) => task?.state === "working"),
+        "work",
       );
       fillUp(join(full, "filler"));
       assert.deepEqual(await host.fire("Stop"), { code: 0, said: "{}\n" });
@@ -363,7 +364,7 @@ test("a disk that fills up while a session runs leaves whole files only, and is 
       assert.equal(stateOf(small), "working", "the last that could be written");
       rmSync(join(full, "filler"));
       await host.fire("Stop", { last_assistant_message: "Done." });
-      await until("the end of the turn", () => stateOf(small) === "idle");
+      await until(() => stateOf(small) === "idle", "the end of the turn");
       assert.equal(recordsIn(small)[0]?.agent_id, id);
     } finally {
       await endWriter(small);
@@ -391,7 +392,7 @@ test("a writer that is killed again and again in the middle of its work leaves n
   await withHook(async (installed) => {
     await using host = new PretendedHost(installed);
     await host.fire("SessionStart");
-    const { agent_id: id } = await until("the file", () => recordsIn(installed)[0]);
+    const { agent_id: id } = await until(() => recordsIn(installed)[0], "the file");
     for (let round = 0; round < 12; round += 1) {
       await host.fire("UserPromptSubmit", { prompt: `prompt ${round}` });
       // Each time at another point of what the event makes it do.
@@ -402,7 +403,7 @@ test("a writer that is killed again and again in the middle of its work leaves n
         assert.deepEqual(validate(written), []);
       }
       await host.fire("PreToolUse", { tool_name: "Bash" });
-      await until("the prompt", () => recordsIn(installed)[0]?.task?.summary === `prompt ${round}`);
+      await until(() => recordsIn(installed)[0]?.task?.summary === `prompt ${round}`, "the prompt");
     }
     // What it had begun when it was killed, should it never have come to that.
     await endWriter(installed);
@@ -413,7 +414,7 @@ test("a writer that is killed again and again in the middle of its work leaves n
     writeFileSync(join(installed.emitters, "goals", `${key}.tmp`), "{");
     writeFileSync(join(installed.status, `.${id}.json.a1B2c3D4.tmp`), "{");
     await host.fire("Stop", { last_assistant_message: "Done." });
-    await until("the end of the turn", () => stateOf(installed) === "idle");
+    await until(() => stateOf(installed) === "idle", "the end of the turn");
     assert.deepEqual(namesIn(installed.status), [`${id}.json`]);
     assert.deepEqual(namesIn(join(installed.emitters, "sessions")), [key]);
     assert.deepEqual(namesIn(join(installed.emitters, "queue")), []);
@@ -449,17 +450,17 @@ test("a writer that never comes to write is not started for ever, and nothing pi
     }
     const before = queued();
     for (let count = 0; count < 10; count += 1) {
-      await until("the last one to be gone", () => attempts() === 20);
+      await until(() => attempts() === 20, "the last one to be gone");
       await host.fire("PreToolUse", { tool_name: "Bash" });
     }
     assert.equal(attempts(), 20);
     assert.ok(queued() <= before + 2, `${before} and then ${queued()}`);
     await using mended = new PretendedHost(installed);
     await mended.fire("SessionStart");
-    await until("the file", () => recordsIn(installed)[0]);
+    await until(() => recordsIn(installed)[0], "the file");
     await until(
-      "the queue to be empty",
       () => namesIn(join(installed.emitters, "queue")).length === 0,
+      "the queue to be empty",
     );
   });
 });
@@ -476,7 +477,7 @@ test("a daemon takes over from the shared writer, and the next one from the daem
   await withHook(async (installed) => {
     await using host = new PretendedHost(installed);
     await host.fire("SessionStart");
-    const { agent_id: id } = await until("the file", () => recordsIn(installed)[0]);
+    const { agent_id: id } = await until(() => recordsIn(installed)[0], "the file");
     const shared = writerOf(installed);
     assert.ok(shared);
     {
@@ -484,10 +485,10 @@ test("a daemon takes over from the shared writer, and the next one from the daem
         stateDirectory: installed.emitters,
         statusDirectory: installed.status,
       });
-      await until("the daemon to write", () => writerOf(installed) === process.pid);
+      await until(() => writerOf(installed) === process.pid, "the daemon to write");
       assert.ok(!isRunning(shared));
       await host.fire("UserPromptSubmit", { prompt: "x" });
-      await until("work", () => stateOf(installed) === "working");
+      await until(() => stateOf(installed) === "working", "work");
       assert.equal(writerOf(installed), process.pid, "the hook has started nobody");
       assert.equal(recordsIn(installed)[0]?.agent_id, id);
       await using second = openWriter({
@@ -499,7 +500,7 @@ test("a daemon takes over from the shared writer, and the next one from the daem
     assert.equal(writerOf(installed), undefined);
     assert.equal(recordsIn(installed)[0]?.agent_id, id, "the session goes on");
     await host.fire("Stop", { last_assistant_message: "Done." });
-    await until("the end of the turn", () => stateOf(installed) === "idle");
+    await until(() => stateOf(installed) === "idle", "the end of the turn");
     assert.equal(recordsIn(installed)[0]?.agent_id, id);
     assert.notEqual(writerOf(installed), undefined);
   });
@@ -513,11 +514,11 @@ test("a daemon that ends leaves its sessions to a writer, at once", async () => 
     {
       const options = { stateDirectory: emitters, statusDirectory: status, successor };
       await using _daemon = openWriter(options);
-      await until("the daemon to write", () => writerOf(installed) === process.pid);
+      await until(() => writerOf(installed) === process.pid, "the daemon to write");
       await host.fire("SessionStart");
-      await until("the file", () => recordsIn(installed)[0]);
+      await until(() => recordsIn(installed)[0], "the file");
     }
-    await until("the next writer", () => writerOf(installed));
+    await until(() => writerOf(installed), "the next writer");
     assert.equal(recordsIn(installed).length, 1);
   });
 });
@@ -526,10 +527,10 @@ test("the queue may vanish while the writer runs", async () => {
   await withHook(async (installed) => {
     await using host = new PretendedHost(installed);
     await host.fire("SessionStart");
-    await until("the file", () => recordsIn(installed)[0]);
+    await until(() => recordsIn(installed)[0], "the file");
     rmSync(join(installed.emitters, "queue"), { recursive: true });
     await host.fire("UserPromptSubmit", { prompt: "x" });
-    await until("work", () => stateOf(installed) === "working");
+    await until(() => stateOf(installed) === "working", "work");
   });
 });
 
@@ -541,10 +542,10 @@ test("a host's own variable says where its file goes, also next to another's", a
     await using other = new PretendedHost(elsewhere);
     await host.fire("SessionStart");
     await other.fire("SessionStart", { session_id: "s2" });
-    await until("one file", () => recordsIn(installed).length === 1);
+    await until(() => recordsIn(installed).length === 1, "one file");
     await until(
-      "the other",
       () => namesIn(own).filter((name) => name.endsWith(".json")).length === 1,
+      "the other",
     );
   });
 });
@@ -573,7 +574,7 @@ test("other shells than the usual one run the hook as well", async (context) => 
         cpSync(installed.hook, join(directory, "kept"));
         await using host = new PretendedHost(installed);
         assert.deepEqual(await host.fire("SessionStart"), { code: 0, said: "" });
-        await until("the file", () => recordsIn(installed)[0]);
+        await until(() => recordsIn(installed)[0], "the file");
         assert.deepEqual(await host.fire("Stop"), { code: 0, said: "{}\n" });
       });
     });

@@ -5,13 +5,12 @@ import { once } from "node:events";
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { commandFor } from "../../src/cli/hosts/hooks-file.ts";
 import { readDirectory } from "../../src/doors/status-files/index.ts";
 import type { StatusRecord } from "../../src/wire/status-file/index.ts";
 import { buildWriter } from "../../tools/writer.ts";
-import { patienceMs } from "./processes.ts";
+import { until } from "./processes.ts";
 
 const hookSource = fileURLToPath(new URL("../../plugins/claude-code/hook", import.meta.url));
 
@@ -129,20 +128,6 @@ export function recordsIn(installed: Installed): readonly StatusRecord[] {
   return readDirectory(installed.status).files.map(({ record }) => record);
 }
 
-/** Looks again and again until `look` answers something, and says what was waited for if it never does. */
-export async function until<Found>(
-  what: string,
-  look: () => Found | undefined | false,
-): Promise<Found> {
-  const giveUpAtMs = performance.now() + patienceMs;
-  for (;;) {
-    const found = look();
-    if (found !== undefined && found !== false) return found;
-    assert.ok(performance.now() < giveUpAtMs, `${what} did not come`);
-    await sleep(10);
-  }
-}
-
 /** The process that writes; undefined if none does. */
 export function writerOf({ emitters }: Installed): number | undefined {
   try {
@@ -175,5 +160,5 @@ export async function endWriter(installed: Installed): Promise<void> {
   const pid = writerOf(installed);
   if (pid === undefined) return;
   process.kill(pid, "SIGKILL");
-  await until("the end of the writer", () => !isRunning(pid));
+  await until(() => !isRunning(pid), "the end of the writer");
 }

@@ -202,14 +202,19 @@ export async function freePort(): Promise<number> {
   return address !== null && typeof address === "object" ? address.port : 0;
 }
 
-/** Looks until it is so. What is waited for happens in another process, so there is nothing to await. */
-export async function until(
-  isSo: () => boolean | Promise<boolean>,
+/**
+ * Looks until there is something to find, and answers it. What is waited for happens in another process, so there
+ * is nothing to await.
+ */
+export async function until<Found>(
+  look: () => Found | undefined | false | Promise<Found | undefined | false>,
   what: string,
   patience: number = patienceMs,
-): Promise<void> {
+): Promise<Found> {
   const giveUpAtMs = performance.now() + patience;
-  while (!(await isSo())) {
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
     if (performance.now() > giveUpAtMs) throw new Error(`waited ${patience} ms for ${what}`);
     await sleep(5);
   }

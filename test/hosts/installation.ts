@@ -43,16 +43,23 @@ const run = promisify(execFile);
 export async function needHost(t: TestContext, name: HostName): Promise<Installed | undefined> {
   const host = await installHost(name);
   if (!("unavailable" in host)) return host;
-  assert(process.env["CI"] !== "true" || host.isForeign, host.unavailable);
-  t.skip(host.unavailable);
+  const reason = skipWithout(host);
+  if (reason !== false) t.skip(reason);
   return undefined;
+}
+
+/** Why tests that need it are skipped; false: they are not. The same holds where everything must run. */
+export function skipWithout(host: Installed | Unavailable): string | false {
+  if (!("unavailable" in host)) return false;
+  assert(process.env["CI"] !== "true" || host.isForeign, host.unavailable);
+  return host.unavailable;
 }
 
 /** Takes up to a minute the first time. Answers why it cannot be had on this machine, if so. */
 export async function installHost(name: HostName): Promise<Installed | Unavailable> {
   const host = pinned[name];
   const called = `${host.package}@${host.version}`;
-  if (!hasTmux()) return { unavailable: `${name} needs tmux to run in`, isForeign: false };
+  if (!ensureTmux()) return { unavailable: `${name} needs tmux to run in`, isForeign: false };
   const cache = resolve("node_modules/.cache/hosts");
   const directory = join(cache, name);
   if (isReady(directory, host)) return offer(directory, host);
@@ -96,8 +103,8 @@ function offer(directory: string, { typed }: Pinned): Installed {
   return { command: typed, path };
 }
 
-/** As root it is installed if it is missing. */
-export function hasTmux(): boolean {
+/** Whether it is there; as root it is installed if it is missing. */
+export function ensureTmux(): boolean {
   const isThere = (): boolean => {
     try {
       execFileSync("tmux", ["-V"], { stdio: "ignore" });
@@ -114,6 +121,13 @@ export function hasTmux(): boolean {
     // No such package manager, or no network: the caller says what is missing.
   }
   return isThere();
+}
+
+/** Why tests on a terminal are skipped; false: they are not. Where everything must run, none is. */
+export function skipWithoutTmux(): string | false {
+  if (ensureTmux()) return false;
+  assert(process.env["CI"] !== "true", "tmux is not installed: no terminal to test in");
+  return "tmux is not installed: no terminal to test in";
 }
 
 /** There may be a second build for older processors; undefined if there is none at all. */
