@@ -1,6 +1,6 @@
 /**
  * The contract of status files as a list: each of its rules in few words, and the tests that prove it; then
- * its vectors. A test cites a rule by its id, in its name or its first line;
+ * its vectors. A test cites a rule by its id, in its name;
  * `agent-status-manifest.test.ts` holds this list against what the tests cite.
  */
 export type Rule = {
@@ -26,6 +26,7 @@ const filesRead = "src/doors/status-files/read.test.ts";
 const filesWatch = "src/doors/status-files/watch.test.ts";
 const filesWrite = "src/doors/status-files/write.test.ts";
 const filesWriter = "src/doors/status-files/writer.test.ts";
+const emittersContract = "src/emitters/contract.ts";
 const opencodePlugin = "src/emitters/opencode/plugin.test.ts";
 const opencodeSignals = "src/emitters/opencode/signals.test.ts";
 const opencodeState = "src/emitters/opencode/state.test.ts";
@@ -49,6 +50,7 @@ const agentStatusLooks = "test/agent-status/looks.test.ts";
 const agentStatusTerminal = "test/agent-status/terminal.test.ts";
 const agentStatusVectors = "test/agent-status/vectors.test.ts";
 const agentStatusWatch = "test/agent-status/watch.test.ts";
+const agentStatusWriteOrder = "test/agent-status/write-order.test.ts";
 const e2eGuests = "test/e2e/guests.test.ts";
 const e2eHooks = "test/e2e/hooks.test.ts";
 const e2eStatusLibrary = "test/e2e/status-library.test.ts";
@@ -68,7 +70,7 @@ export const rules: readonly Rule[] = [
   matched(
     "AS-3",
     "A relative directory stays relative in what is printed; emitters make it absolute.",
-    [filesDirectory, opencodePlugin, piExtension, agentStatusCommands],
+    [emittersContract, filesDirectory, agentStatusCommands],
   ),
   matched(
     "AS-4",
@@ -108,7 +110,7 @@ export const rules: readonly Rule[] = [
   matched(
     "AS-12",
     "Temporary file beside it, exclusive and 0600, everything written, synced, closed, renamed; on failure it is removed and the old file is untouched.",
-    [filesWrite, e2eGuests],
+    [filesWrite, agentStatusWriteOrder, e2eGuests],
   ),
   matched("AS-13", "Temporary names are random, begin with a dot and end in .tmp.", [
     filesWrite,
@@ -148,11 +150,11 @@ export const rules: readonly Rule[] = [
   matchedAndFixed(
     "AS-22",
     "A write on every change, and a heartbeat every 15 to 30 s that moves updated_at and nothing else.",
-    [filesWriter, opencodePlugin, opencodeState, piExtension, hostEventsApply],
+    [emittersContract, filesWriter, opencodeState, hostEventsApply],
   ),
   matched("AS-23", "last_activity_at moves with real activity only.", [
+    emittersContract,
     filesWriter,
-    opencodePlugin,
     opencodeState,
     piExtension,
     hostEventsApply,
@@ -172,7 +174,7 @@ export const rules: readonly Rule[] = [
   matched(
     "AS-26",
     "At a clean end the heartbeat stops first, then the file goes or says stopped.",
-    [filesWriter, opencodePlugin, piExtension, e2eStatusLibrary],
+    [emittersContract, filesWriter, e2eStatusLibrary],
   ),
   fixed("AS-27", "An emitter never throws into its host.", [
     filesWriter,
