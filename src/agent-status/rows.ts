@@ -1,6 +1,5 @@
 /** A table of what is there: what stands in each cell, and the title above it. [AS-56] to [AS-60] */
 import { hostname } from "node:os";
-import { printable } from "../cli/index.ts";
 import { escapeForTerminal, printAge } from "../wire/status-file/index.ts";
 import { type Cell, cellOf, empty, type Line } from "./cells.ts";
 import { limits } from "./limits.ts";
@@ -63,9 +62,9 @@ function wordAfter(icon: string, word: string): Cell {
   return cell;
 }
 
-/** What comes from files is shown, never obeyed [AS-64]; and where nobody sees it, it is spelled out. */
+/** What comes from files is shown, never obeyed. [AS-64] */
 function safe(text: string): string {
-  return printable(escapeForTerminal(text.length > limits.cellLengthMax ? cut(text) : text));
+  return escapeForTerminal(text.length > limits.cellLengthMax ? cut(text) : text);
 }
 
 function cut(text: string): string {

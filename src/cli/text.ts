@@ -1,25 +1,11 @@
-/**
- * Text on a terminal. What agents say of themselves is shown, never obeyed: control characters, and
- * those that turn the direction of writing around, are spelled out. Widths are in cells of the terminal.
- */
+/** Text on a terminal: what agents say of themselves is made safe there, and fitted into its cells. */
+import { printable, unsafe } from "../wire/safe-text/index.ts";
 
-/**
- * Controls, line separators, halves of characters, and everything invisible that formats text, the two
- * joiners of Indic and emoji writing excepted.
- */
-const unsafe =
-  /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]|(?![\u200c\u200d])\p{Cf}|[\u115f\u1160\u17b4\u17b5\u3164\uffa0]/gu;
-/** Marks above marks would reach into the lines above. */
-const piles = /(\p{M}{3})\p{M}+/gu;
+export { printable } from "../wire/safe-text/index.ts";
+
 const plain = /^[\x20-\x7e]*$/;
 
-/** On one line, and without a way to steer the terminal. */
-export function printable(text: string): string {
-  if (plain.test(text)) return text;
-  return text.replaceAll(unsafe, spell).replaceAll(piles, "$1");
-}
-
-/** The same, but its line ends stay. */
+/** `printable`, but its line ends stay. */
 export function printableLines(text: string): string {
   return text.split(/\r?\n/).map(printable).join("\n");
 }
@@ -33,16 +19,6 @@ export function jsonOf(value: unknown): string {
 function escapeUnits(character: string): string {
   const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
-}
-
-const short: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
-
-function spell(character: string): string {
-  const code = character.codePointAt(0) ?? 0;
-  const hex = code.toString(16);
-  if (short[character] !== undefined) return short[character];
-  if (code < 0x100) return `\\x${hex.padStart(2, "0")}`;
-  return code < 0x1_0000 ? `\\u${hex.padStart(4, "0")}` : `\\u{${hex}}`;
 }
 
 /** How many cells it takes. Where terminals disagree, the wider answer: a line must not wrap. */

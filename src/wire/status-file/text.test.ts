@@ -131,6 +131,8 @@ test("[AS-64] [TV-28] nothing steers the terminal", () => {
     "\\x1b[31m\\x07 a b c \\x1b]0;t\\x07 \\x7f\\x9b \\u202eabc",
   );
   assert.equal(escapeForTerminal("\u2028\ud83d"), " \\ud83d");
+  // Nor hides anything, as on every other list.
+  assert.equal(escapeForTerminal("a\u200bb\ufeff"), "a\\u200bb\\ufeff");
   fc.assert(
     fc.property(fc.string({ unit: character, maxLength: 200 }), (text) => {
       assert.doesNotMatch(escapeForTerminal(text), /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u);

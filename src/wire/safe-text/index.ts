@@ -1,0 +1,1 @@
+export { printable, unsafe } from "./safe-text.ts";
