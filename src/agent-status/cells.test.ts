@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { widthOf } from "../cli/index.ts";
+import { widthOf } from "../terminal/index.ts";
 import { cellOf, cutPlain, cutWide, elide, shorten, wrap } from "./cells.ts";
 import { limits } from "./limits.ts";
 

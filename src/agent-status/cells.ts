@@ -3,7 +3,7 @@
  * character: those are cut by counting, because for ten thousand rows looking at every letter takes longer
  * than all the rest.
  */
-import { fit, widthOf } from "../cli/index.ts";
+import { fit, widthOf } from "../terminal/index.ts";
 import { limits } from "./limits.ts";
 
 /** Text that is safe to print, and how many cells it takes. */

@@ -1,6 +1,6 @@
 /** One record, written: agent-status, section 8.1. */
-import { print } from "../cli/index.ts";
 import { readStatusFile, statusPath, writeStatusFile } from "../doors/status-files/index.ts";
+import { print } from "../terminal/index.ts";
 import {
   isSafeAgentId,
   printTimestamp,

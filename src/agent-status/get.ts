@@ -1,6 +1,6 @@
 /** One record as it is: agent-status, section 8.3. */
-import { print } from "../cli/index.ts";
 import { readStatusFile, statusPath } from "../doors/status-files/index.ts";
+import { print } from "../terminal/index.ts";
 import { isLookupId, printRecord } from "../wire/status-file/index.ts";
 import { Failure } from "./failure.ts";
 import type { Given } from "./parse.ts";

@@ -1,9 +1,6 @@
 /** Help and usage, from the table. Two examples first; no line is wider than a terminal of 80 columns. */
+import { inTwoColumns, wrapWords } from "../terminal/index.ts";
 import { type Command, commands, type Option } from "./options.ts";
-
-const lineLengthMax = 80;
-/** What is too long for the first column has a line of its own. */
-const firstColumnMax = 24;
 
 export function printHelp(command: Command | undefined): string {
   return `${(command ? helpFor(command) : overview()).join("\n")}\n`;
@@ -15,7 +12,7 @@ export function printUsage(command: Command | undefined): string {
   const { name, options, word } = command;
   const required = options.filter(({ isRequired }) => isRequired).map(optionWord);
   const words = word ? [word.isMany ? `${word.name} [${word.name} ...]` : word.name] : [];
-  const lines = wrap(["agent-status", name, ...required, "[options]", ...words].join(" "), 72);
+  const lines = wrapWords(["agent-status", name, ...required, "[options]", ...words].join(" "), 72);
   return `usage: ${lines.join("\n         ")}\n`;
 }
 
@@ -28,7 +25,7 @@ function overview(): readonly string[] {
     "",
     printUsage(undefined).trimEnd(),
     "",
-    ...columns([
+    ...inTwoColumns([
       ...commands.map(({ name, summary }): readonly [string, string] => [name, summary]),
       ["--version", "print the version"],
       ["-h, --help", "print this, or the help of a command behind it"],
@@ -53,10 +50,10 @@ function helpFor(command: Command): readonly string[] {
     "",
     printUsage(command).trimEnd(),
     "",
-    ...columns(rows),
+    ...inTwoColumns(rows),
     "",
     "Exit codes:",
-    ...columns(meanings.map(([code, meaning]) => [String(code), meaning])),
+    ...inTwoColumns(meanings.map(([code, meaning]) => [String(code), meaning])),
   ];
 }
 
@@ -67,29 +64,4 @@ function optionWord({ name, value, hasOpposite }: Option): string {
 
 function helpOf({ help, choices }: Option): string {
   return choices ? `${help}: ${choices.join(", ")}` : help;
-}
-
-function columns(rows: readonly (readonly [string, string])[]): readonly string[] {
-  const firsts = rows.map(([first]) => first.length).filter((length) => length <= firstColumnMax);
-  const width = Math.max(0, ...firsts) + 3;
-  return rows.flatMap(([first, second]) => {
-    const [line = "", ...more] = wrap(second, lineLengthMax - 2 - width);
-    const rest = more.map((text) => `  ${" ".repeat(width)}${text}`);
-    if (first.length <= firstColumnMax) return [`  ${first.padEnd(width)}${line}`, ...rest];
-    return [`  ${first}`, `  ${" ".repeat(width)}${line}`, ...rest];
-  });
-}
-
-function wrap(text: string, length: number): readonly string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(" ")) {
-    if (line !== "" && line.length + 1 + word.length > length) {
-      lines.push(line);
-      line = word;
-    } else {
-      line = line === "" ? word : `${line} ${word}`;
-    }
-  }
-  return [...lines, line];
 }

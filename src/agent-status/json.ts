@@ -1,6 +1,6 @@
 /** What machines read. Names are as in the files themselves. */
-import { jsonOf, print } from "../cli/index.ts";
 import type { Warning } from "../doors/status-files/index.ts";
+import { jsonOf, print } from "../terminal/index.ts";
 import { printTimestamp } from "../wire/status-file/index.ts";
 import type { Entry, Listing } from "./listing.ts";
 import { Processes } from "./processes.ts";

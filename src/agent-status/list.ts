@@ -1,5 +1,5 @@
 /** All agents, once: agent-status, section 8.2. */
-import { print } from "../cli/index.ts";
+import { print } from "../terminal/index.ts";
 import { listingOf, printDocument } from "./json.ts";
 import { listDirectory } from "./listing.ts";
 import type { Given } from "./parse.ts";

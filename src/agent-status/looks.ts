@@ -1,7 +1,6 @@
 /** How a state looks: its icon and the colour of its row. [AS-59] */
+import type { Colour } from "../terminal/index.ts";
 import type { DerivedState, Lifecycle } from "../wire/status-file/index.ts";
-
-export type Colour = "green" | "yellow" | "cyan" | "red" | "dim";
 
 export type Look = { readonly icon: string; readonly colour: Colour | undefined };
 
@@ -27,20 +26,3 @@ export const lifecycleIcons: Readonly<Record<Lifecycle, string>> = {
   stopped: "◼",
   unknown: "?",
 };
-
-const codes: Readonly<Record<Colour | "bold", number>> = {
-  green: 32,
-  yellow: 33,
-  cyan: 36,
-  red: 31,
-  dim: 2,
-  bold: 1,
-};
-
-/** What turns it on. */
-export function begin(colour: Colour | "bold"): string {
-  return `\x1b[${codes[colour]}m`;
-}
-
-/** What turns everything off. */
-export const end = "\x1b[0m";

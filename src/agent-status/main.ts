@@ -1,5 +1,5 @@
 /** Where the process begins: its words become one command, and its exit code. */
-import { print, say, version } from "../cli/index.ts";
+import { print, say } from "../terminal/index.ts";
 import { escapeForTerminal } from "../wire/status-file/index.ts";
 import { emit } from "./emit.ts";
 import { Failure, reasonOf } from "./failure.ts";
@@ -10,6 +10,7 @@ import type { Command } from "./options.ts";
 import { type Given, parseCommandLine } from "./parse.ts";
 import { prune } from "./prune.ts";
 import { validate } from "./validate.ts";
+import { version } from "./version.ts";
 import { watch } from "./watch.ts";
 
 async function main(words: readonly string[]): Promise<number> {

@@ -1,6 +1,6 @@
 /** Files of agents that are long gone: agent-status, section 8.6. */
-import { print } from "../cli/index.ts";
 import { prune as pruneDirectory } from "../doors/status-files/index.ts";
+import { print } from "../terminal/index.ts";
 import { Failure, reasonOf } from "./failure.ts";
 import { printDocument } from "./json.ts";
 import type { Given } from "./parse.ts";

@@ -3,7 +3,7 @@
  * A frame is written over the last one, line by line, so that nothing flickers; and always whole, because
  * whoever types meanwhile writes into it.
  */
-import { print } from "../cli/index.ts";
+import { print } from "../terminal/index.ts";
 
 const enter = "\x1b[?1049h\x1b[?25l";
 const leave = "\x1b[?25h\x1b[?1049l";

@@ -1,7 +1,7 @@
 /** How the table looks where there is room, and where there is none. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { widthOf } from "../cli/index.ts";
+import { widthOf } from "../terminal/index.ts";
 import { cellOf, empty, type Line } from "./cells.ts";
 import { limits } from "./limits.ts";
 import { printTable, type Row } from "./table.ts";

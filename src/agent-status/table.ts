@@ -3,10 +3,9 @@
  * which only looks at how wide things are, so that ten thousand rows take no longer than their output does.
  * Where there is too little room, `TASK` is wrapped and ids lose their middle; state and age stay. [AS-63]
  */
-import { widthOf } from "../cli/index.ts";
+import { begin, type Colour, end, widthOf } from "../terminal/index.ts";
 import { type Cell, cellOf, elide, empty, type Line, shorten, wrap } from "./cells.ts";
 import { limits } from "./limits.ts";
-import { begin, type Colour, end } from "./looks.ts";
 
 export type Row = {
   /** Each is a line of its own, begun by a mark. */

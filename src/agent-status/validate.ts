@@ -1,6 +1,6 @@
 /** Files against the standard: agent-status, section 8.5. */
 import { basename } from "node:path";
-import { print, say } from "../cli/index.ts";
+import { print, say } from "../terminal/index.ts";
 import { escapeForTerminal, validateStrict } from "../wire/status-file/index.ts";
 import { printDocument } from "./json.ts";
 import type { Given } from "./parse.ts";

@@ -1,6 +1,6 @@
 /** What is wrong with files, a line each. [AS-38] to [AS-41] */
-import { say } from "../cli/index.ts";
 import type { Warning } from "../doors/status-files/index.ts";
+import { say } from "../terminal/index.ts";
 import { escapeForTerminal } from "../wire/status-file/index.ts";
 
 export function sayWarnings(warnings: readonly Warning[]): void {

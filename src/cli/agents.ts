@@ -1,4 +1,5 @@
 /** `tipstaff agents`: who is there, and how they are. */
+import { paint, printable, type Tone } from "../terminal/index.ts";
 import type { Agent, AgentDetail } from "../wire/api/index.ts";
 import { type Cell, type Column, printFacts } from "./columns.ts";
 import { confirm } from "./confirm.ts";
@@ -7,8 +8,6 @@ import { Failure, no } from "./failure.ts";
 import { limits } from "./limits.ts";
 import { collect, printList, printOne, tally } from "./lists.ts";
 import type { Values } from "./table.ts";
-import { paint, type Tone } from "./terminal.ts";
-import { printable } from "./text.ts";
 import { ago, countOf, forHowLong, left } from "./times.ts";
 import { choiceIn, choicesIn, textsIn } from "./values.ts";
 

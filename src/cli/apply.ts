@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { jsonOf, paint, print, printable } from "../terminal/index.ts";
 import type { Policy } from "../wire/api/index.ts";
 import { confirm } from "./confirm.ts";
 import { call } from "./daemon.ts";
@@ -14,8 +15,6 @@ import { collect } from "./lists.ts";
 import { sentenceOf } from "./policies.ts";
 import { Progress } from "./progress.ts";
 import type { Values } from "./table.ts";
-import { paint, print } from "./terminal.ts";
-import { jsonOf, printable } from "./text.ts";
 import { countOf } from "./times.ts";
 import { textsIn } from "./values.ts";
 

@@ -1,5 +1,6 @@
 /** What `install` and `uninstall` have in common: plan, show, ask, change, and say what came of it. */
 import { homedir } from "node:os";
+import { jsonOf, paint, print, printable } from "../terminal/index.ts";
 import { printChange } from "./change-words.ts";
 import { confirm } from "./confirm.ts";
 import { exits } from "./exits.ts";
@@ -9,8 +10,6 @@ import { type FileChange, type Host, type HostOptions, hosts } from "./hosts/ind
 import { printPath } from "./paths.ts";
 import { nearest } from "./suggest.ts";
 import type { Values } from "./table.ts";
-import { paint, print } from "./terminal.ts";
-import { jsonOf, printable } from "./text.ts";
 
 /** What a command does with the files of hosts. */
 export type HostChange = {

@@ -1,10 +1,9 @@
 /** A change to a file, told to the person who will say yes or no to it. */
+import { paint, printable, type Tone } from "../terminal/index.ts";
 import type { FileChange } from "./hosts/index.ts";
 import { limits } from "./limits.ts";
 import { diffLines } from "./line-diff.ts";
 import { printPath } from "./paths.ts";
-import { paint, type Tone } from "./terminal.ts";
-import { printable } from "./text.ts";
 import { countOf } from "./times.ts";
 
 /** The file and what happens to it; then what that means or, if `isDiff`, each line that comes or goes. */

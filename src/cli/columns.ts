@@ -2,8 +2,16 @@
  * Rows as columns that fit the terminal. What matters least gives way first: it is cut to its least
  * width, then left out; no line ever wraps. Where nobody looks on, nothing is cut.
  */
-import { paint, screen, type Tone } from "./terminal.ts";
-import { fit, fitEnd, pad, printable, widthOf } from "./text.ts";
+import {
+  fit,
+  fitEnd,
+  pad,
+  paint,
+  printable,
+  screen,
+  type Tone,
+  widthOf,
+} from "../terminal/index.ts";
 
 export type Cell = string | { readonly text: string; readonly tone: Tone | undefined };
 

@@ -1,9 +1,9 @@
 /** `tipstaff completions`: scripts for shells, from the table. */
+import { print } from "../terminal/index.ts";
 import { exits } from "./exits.ts";
 import { mistake } from "./failure.ts";
 import { firstWords, verbsOf } from "./parse.ts";
 import { type CommandRow, type Flag, nouns, offered } from "./table.ts";
-import { print } from "./terminal.ts";
 
 export async function completions([shell = ""]: readonly string[]): Promise<number> {
   const script = scriptFor(shell);

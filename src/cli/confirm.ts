@@ -1,11 +1,10 @@
 /** Nothing is taken away unasked: a person is asked, a script says `--yes`. */
 import { readSync } from "node:fs";
 import { isatty } from "node:tty";
+import { printable, say } from "../terminal/index.ts";
 import { mistake, no } from "./failure.ts";
 import { limits } from "./limits.ts";
 import type { Values } from "./table.ts";
-import { say } from "./terminal.ts";
-import { printable } from "./text.ts";
 
 /** `question` says what would happen. Throws a `Failure` unless the answer is yes. */
 export function confirm(values: Values, question: string): void {

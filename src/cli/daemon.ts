@@ -1,5 +1,6 @@
 /** Asks the daemon, over HTTP: through the socket in its data directory, or at an address. */
 import { type IncomingMessage, type RequestOptions, request as sendRequest } from "node:http";
+import { printable } from "../terminal/index.ts";
 import { socketIn } from "../transport/index.ts";
 import {
   type Answer,
@@ -14,7 +15,6 @@ import { Failure, mistake } from "./failure.ts";
 import { limits } from "./limits.ts";
 import { dataDirectoryFrom, printPath } from "./paths.ts";
 import type { Values } from "./table.ts";
-import { printable } from "./text.ts";
 import { readToken, tokenPath } from "./token.ts";
 
 export type CallOptions = {

@@ -1,12 +1,11 @@
 /** `tipstaff dashboard`: a link by which one browser gets the right to change things. */
 import { spawn } from "node:child_process";
+import { printable, say } from "../terminal/index.ts";
 import { call } from "./daemon.ts";
 import { no } from "./failure.ts";
 import { printOne } from "./lists.ts";
 import { forPeople } from "./status.ts";
 import type { Values } from "./table.ts";
-import { say } from "./terminal.ts";
-import { printable } from "./text.ts";
 import { textIn } from "./values.ts";
 
 export async function dashboard(values: Values): Promise<number> {

@@ -1,6 +1,7 @@
 /** `tipstaff doctor`: checks the log and all around it, and says what to do. */
 import { statfsSync, statSync } from "node:fs";
 import { LogError, type Verdict, verifyLog } from "../log/index.ts";
+import { jsonOf, paint, print, printable, type Tone } from "../terminal/index.ts";
 import { socketIn } from "../transport/index.ts";
 import type { Overview } from "../wire/api/index.ts";
 import { exits } from "./exits.ts";
@@ -10,8 +11,6 @@ import { checkPorts } from "./ports.ts";
 import { Progress } from "./progress.ts";
 import { askOverview } from "./status.ts";
 import type { Values } from "./table.ts";
-import { paint, print, type Tone } from "./terminal.ts";
-import { jsonOf, printable } from "./text.ts";
 import { ago, bytesOf, countOf, forHowLong } from "./times.ts";
 import { tokenPath } from "./token.ts";
 import { version } from "./version.ts";

@@ -1,4 +1,5 @@
 /** `tipstaff elections`: who leads which group. */
+import { paint, printable } from "../terminal/index.ts";
 import type { Election } from "../wire/api/index.ts";
 import { findAgent } from "./agents.ts";
 import { type Cell, type Column, printFacts } from "./columns.ts";
@@ -7,8 +8,6 @@ import { call } from "./daemon.ts";
 import { no } from "./failure.ts";
 import { collect, printList, printOne } from "./lists.ts";
 import type { Values } from "./table.ts";
-import { paint } from "./terminal.ts";
-import { printable } from "./text.ts";
 import { ago, countOf, grouped } from "./times.ts";
 import { choiceIn, textIn } from "./values.ts";
 

@@ -1,7 +1,7 @@
 /** An entry of the log as one line for people. */
+import type { Tone } from "../terminal/index.ts";
 import type { Agent, Entry, Lease, Task } from "../wire/api/index.ts";
 import { limits } from "./limits.ts";
-import type { Tone } from "./terminal.ts";
 import { forHowLong } from "./times.ts";
 
 /** Names of agents by their ids, for entries that know only the id. */

@@ -1,4 +1,5 @@
 /** `tipstaff events`, and the `watch` of each noun: what happens, one line each. */
+import { fit, jsonOf, paint, print, printable, say, screen } from "../terminal/index.ts";
 import type { Entry } from "../wire/api/index.ts";
 import { findAgentIfAny } from "./agents.ts";
 import { call } from "./daemon.ts";
@@ -8,8 +9,6 @@ import { mistake } from "./failure.ts";
 import { follow } from "./follow.ts";
 import { limits } from "./limits.ts";
 import type { Values } from "./table.ts";
-import { paint, print, say, screen } from "./terminal.ts";
-import { fit, jsonOf, printable } from "./text.ts";
 import { atTime } from "./times.ts";
 import { numberIn, textIn, textsIn } from "./values.ts";
 

@@ -1,8 +1,7 @@
 /** How a command ends that cannot do what it was asked: what happened, why, what to do; and its exit code. */
+import { printable, say } from "../terminal/index.ts";
 import type { ErrorCode } from "../wire/api/index.ts";
 import { exits } from "./exits.ts";
-import { say } from "./terminal.ts";
-import { printable } from "./text.ts";
 
 /**
  * What the daemon refuses has the daemon's code. `unreachable`: nobody answers. `not_ours`: somebody else

@@ -1,4 +1,5 @@
 /** `tipstaff find`: who can do this? */
+import { paint, printable } from "../terminal/index.ts";
 import type { FindHit, Found, Input } from "../wire/api/index.ts";
 import { type Cell, type Column, printColumns } from "./columns.ts";
 import { call } from "./daemon.ts";
@@ -6,8 +7,6 @@ import { exits } from "./exits.ts";
 import { limits } from "./limits.ts";
 import { printOne } from "./lists.ts";
 import type { Values } from "./table.ts";
-import { paint } from "./terminal.ts";
-import { printable } from "./text.ts";
 import { countOf, grouped } from "./times.ts";
 import { numberIn, textsIn } from "./values.ts";
 

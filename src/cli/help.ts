@@ -1,8 +1,7 @@
 /** Help texts, from the table. Two examples first; no line is wider than a terminal of 80 columns. */
+import { helpColumns, inTwoColumns, wrapWords } from "../terminal/index.ts";
 import { firstWords, verbsOf } from "./parse.ts";
 import { type Argument, type CommandRow, commands, type Flag, nouns } from "./table.ts";
-
-const lineLengthMax = 80;
 
 export function printHelp(about: { command?: CommandRow; noun?: string } = {}): string {
   if (about.command) return helpFor(about.command);
@@ -32,7 +31,7 @@ function overview(): string {
     "",
     "The control plane for the agents you run.",
     "",
-    ...columns(described),
+    ...inTwoColumns(described),
     "",
     "A noun alone lists. `tipstaff <command> --help` says more.",
     "Exit codes: 0 yes, 1 no, 2 typed wrong, 3 no daemon.",
@@ -46,7 +45,7 @@ function helpForNoun(noun: string): string {
     "",
     `${capital(nouns[noun] ?? noun)}. Alone, it lists.`,
     "",
-    ...columns(
+    ...inTwoColumns(
       rows.map((row) => [
         [row.name.slice(noun.length + 1), ...(row.arguments ?? []).map(argumentWord)].join(" "),
         row.summary,
@@ -71,17 +70,19 @@ function helpFor(command: CommandRow): string {
   const meanings = [[0, "done"], ...exits, [2, "typed wrong"]] as const;
   const sorted = [...meanings].sort(([one], [other]) => one - other);
   return [
-    ...examples.flatMap((example) => wrap(example, lineLengthMax - 2).map((line) => `  ${line}`)),
+    ...examples.flatMap((example) =>
+      wrapWords(example, helpColumns - 2).map((line) => `  ${line}`),
+    ),
     "",
-    ...wrap(`${capital(summary)}.`, lineLengthMax),
+    ...wrapWords(`${capital(summary)}.`, helpColumns),
     "",
     `Usage: ${usage.join(" ")}`,
     ...(aliases.length > 0 ? [`Also:  ${aliases.map((alias) => aliasCall(command, alias))}`] : []),
     "",
-    ...columns(described),
+    ...inTwoColumns(described),
     ...(described.length > 0 ? [""] : []),
     "Exit codes:",
-    ...columns(sorted.map(([code, meaning]) => [String(code), meaning])),
+    ...inTwoColumns(sorted.map(([code, meaning]) => [String(code), meaning])),
   ].join("\n");
 }
 
@@ -100,34 +101,6 @@ export function flagWord({ name, short, value }: Flag): string {
 
 export function flagHelp({ help, default: standard }: Flag): string {
   return standard === undefined ? help : `${help} (${standard})`;
-}
-
-/** What is too long for the first column has a line of its own. */
-const firstColumnMax = 26;
-
-function columns(rows: readonly (readonly [string, string])[]): string[] {
-  const firsts = rows.map(([first]) => first.length).filter((length) => length <= firstColumnMax);
-  const width = Math.max(0, ...firsts) + 3;
-  return rows.flatMap(([first, second]) => {
-    const [line = "", ...more] = wrap(second, lineLengthMax - 2 - width);
-    const rest = more.map((text) => `  ${" ".repeat(width)}${text}`);
-    if (first.length <= firstColumnMax) return [`  ${first.padEnd(width)}${line}`, ...rest];
-    return [`  ${first}`, `  ${" ".repeat(width)}${line}`, ...rest];
-  });
-}
-
-function wrap(text: string, length: number): string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(" ")) {
-    if (line !== "" && line.length + 1 + word.length > length) {
-      lines.push(line);
-      line = word;
-    } else {
-      line = line === "" ? word : `${line} ${word}`;
-    }
-  }
-  return [...lines, line];
 }
 
 function capital(text: string): string {

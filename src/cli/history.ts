@@ -1,4 +1,5 @@
 /** `tipstaff history`: an agent's day as a strip and, state by state, as a table. */
+import { jsonOf, paint, print, printable, screen } from "../terminal/index.ts";
 import type { Entry } from "../wire/api/index.ts";
 import { findAgentIfAny } from "./agents.ts";
 import { printColumns } from "./columns.ts";
@@ -9,8 +10,6 @@ import { limits } from "./limits.ts";
 import { printPath } from "./paths.ts";
 import { type StretchState, stripLooks, toneOf } from "./sighting-words.ts";
 import type { Values } from "./table.ts";
-import { paint, print, screen } from "./terminal.ts";
-import { jsonOf, printable } from "./text.ts";
 import { atTime, countOf, forHowLong } from "./times.ts";
 import { textIn } from "./values.ts";
 

@@ -1,12 +1,11 @@
 /** `tipstaff install`: makes a host tell what its agents do. Alone, it says which hosts there are. */
+import { jsonOf, paint, print, type Tone } from "../terminal/index.ts";
 import { changeHosts, surroundings } from "./change-hosts.ts";
 import { type Column, printColumns } from "./columns.ts";
 import { exits } from "./exits.ts";
 import { type Host, hosts } from "./hosts/index.ts";
 import { inPackage } from "./package.ts";
 import type { Values } from "./table.ts";
-import { paint, print, type Tone } from "./terminal.ts";
-import { jsonOf } from "./text.ts";
 
 export async function install(values: Values, words: readonly string[]): Promise<number> {
   if (words.length === 0) return listHosts(values);

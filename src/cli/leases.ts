@@ -1,4 +1,5 @@
 /** `tipstaff leases`: who holds which task. */
+import { paint, printable, type Tone } from "../terminal/index.ts";
 import type { Lease } from "../wire/api/index.ts";
 import { findAgent } from "./agents.ts";
 import { type Column, printFacts } from "./columns.ts";
@@ -6,8 +7,6 @@ import { confirm } from "./confirm.ts";
 import { call } from "./daemon.ts";
 import { collect, printList, printOne } from "./lists.ts";
 import type { Values } from "./table.ts";
-import { paint, type Tone } from "./terminal.ts";
-import { printable } from "./text.ts";
 import { ago, forHowLong, left } from "./times.ts";
 import { choiceIn, textIn } from "./values.ts";
 

@@ -1,4 +1,5 @@
 /** Lists: all pages up to a limit, as a table for people or one document for machines. */
+import { jsonOf, paint, print } from "../terminal/index.ts";
 import type { Answer, Input, OperationName, Page } from "../wire/api/index.ts";
 import { type Column, printColumns } from "./columns.ts";
 import { call } from "./daemon.ts";
@@ -6,8 +7,6 @@ import { exits } from "./exits.ts";
 import { mistake } from "./failure.ts";
 import { limits } from "./limits.ts";
 import type { Values } from "./table.ts";
-import { paint, print } from "./terminal.ts";
-import { jsonOf } from "./text.ts";
 import { countOf, grouped } from "./times.ts";
 import { numberIn, textIn } from "./values.ts";
 

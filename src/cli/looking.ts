@@ -2,10 +2,9 @@
 import { existsSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { statusDirectory } from "../doors/status-files/index.ts";
+import { printable, say } from "../terminal/index.ts";
 import { mistake } from "./failure.ts";
 import type { Values } from "./table.ts";
-import { say } from "./terminal.ts";
-import { printable } from "./text.ts";
 import { durationIn, textIn } from "./values.ts";
 
 export type Looking = {

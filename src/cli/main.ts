@@ -1,9 +1,9 @@
 /** Where a process begins: the words of its command line become one command, and its exit code. */
+import { print, say } from "../terminal/index.ts";
 import { exits } from "./exits.ts";
 import { explain } from "./failure.ts";
 import { callOf, printHelp, programOf } from "./help.ts";
 import { parseCommandLine } from "./parse.ts";
-import { print, say } from "./terminal.ts";
 import { version } from "./version.ts";
 
 async function main(words: readonly string[]): Promise<number> {

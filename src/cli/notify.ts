@@ -6,6 +6,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { Writable } from "node:stream";
+import { jsonOf, print, printable, say } from "../terminal/index.ts";
 import type { Sighting } from "../wire/api/index.ts";
 import { exits } from "./exits.ts";
 import { mistake } from "./failure.ts";
@@ -15,8 +16,6 @@ import { lookingFrom } from "./looking.ts";
 import { goesBy, namesOf } from "./one-list.ts";
 import { doingOf, whereOf } from "./sighting-words.ts";
 import type { Values } from "./table.ts";
-import { print, say } from "./terminal.ts";
-import { jsonOf, printable } from "./text.ts";
 import { atTime } from "./times.ts";
 import { textIn } from "./values.ts";
 

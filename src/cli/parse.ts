@@ -1,8 +1,8 @@
 /** The words of a command line, by the table. */
 import { parseArgs } from "node:util";
+import { printable } from "../terminal/index.ts";
 import { nearest } from "./suggest.ts";
 import { type CommandRow, commands, type Flag, nouns, offered, type Values } from "./table.ts";
-import { printable } from "./text.ts";
 
 export type Invocation =
   | {

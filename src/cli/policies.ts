@@ -1,4 +1,5 @@
 /** `tipstaff policies`: who may do what. `apply.ts` makes them from files. */
+import { paint, printable } from "../terminal/index.ts";
 import type { Policy, PolicyCheck, Who } from "../wire/api/index.ts";
 import { type Column, printColumns, printFacts } from "./columns.ts";
 import { confirm } from "./confirm.ts";
@@ -7,8 +8,6 @@ import { exits } from "./exits.ts";
 import { mistake } from "./failure.ts";
 import { collect, printList, printOne, tally } from "./lists.ts";
 import type { Values } from "./table.ts";
-import { paint } from "./terminal.ts";
-import { printable } from "./text.ts";
 import { countOf, grouped } from "./times.ts";
 import { choiceIn, textIn } from "./values.ts";
 

@@ -1,5 +1,5 @@
 /** How far something is that takes a while: on standard error, and only where somebody looks on. */
-import { say } from "./terminal.ts";
+import { say } from "../terminal/index.ts";
 import { grouped } from "./times.ts";
 
 /** What is done sooner needs none. */

@@ -1,4 +1,5 @@
 /** `tipstaff ps`: every agent that is around, those that wait for you first. */
+import { jsonOf, paint, print, say, screen } from "../terminal/index.ts";
 import type { Sighting } from "../wire/api/index.ts";
 import { type Column, printColumns } from "./columns.ts";
 import { exits } from "./exits.ts";
@@ -15,8 +16,6 @@ import {
   whereOf,
 } from "./sighting-words.ts";
 import type { Values } from "./table.ts";
-import { paint, print, say, screen } from "./terminal.ts";
-import { jsonOf } from "./text.ts";
 import { countOf, forHowLong } from "./times.ts";
 
 export async function ps(values: Values): Promise<number> {

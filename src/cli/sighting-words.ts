@@ -1,9 +1,9 @@
 /** What is said of an agent that was seen, wherever it is shown. */
 import { hostname } from "node:os";
+import type { Tone } from "../terminal/index.ts";
 import type { Sighting, SightingState } from "../wire/api/index.ts";
 import { limits } from "./limits.ts";
 import { printPath } from "./paths.ts";
-import type { Tone } from "./terminal.ts";
 import { ago } from "./times.ts";
 
 export const toneOf: Readonly<Record<SightingState, Tone | undefined>> = {

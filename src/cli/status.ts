@@ -1,4 +1,5 @@
 /** `tipstaff status`: is it running, since when, what is in it. */
+import { printable } from "../terminal/index.ts";
 import type { Answer, Overview } from "../wire/api/index.ts";
 import { type Cell, printFacts } from "./columns.ts";
 import { type CallOptions, call } from "./daemon.ts";
@@ -7,7 +8,6 @@ import { rankings } from "./find.ts";
 import { printOne } from "./lists.ts";
 import { dataDirectoryFrom, printPath } from "./paths.ts";
 import type { Values } from "./table.ts";
-import { printable } from "./text.ts";
 import { ago, bytesOf, countOf, forHowLong, grouped } from "./times.ts";
 import { tokenPath } from "./token.ts";
 

@@ -1,5 +1,6 @@
 /** `tipstaff tasks`: queued work, and who is at it. */
 import { readFileSync } from "node:fs";
+import { paint, print, printable, printableLines, screen, type Tone } from "../terminal/index.ts";
 import type { Task, TaskDetail, TaskState } from "../wire/api/index.ts";
 import { findAgent } from "./agents.ts";
 import { type Cell, type Column, printFacts } from "./columns.ts";
@@ -10,8 +11,6 @@ import { Failure, mistake, no } from "./failure.ts";
 import { limits } from "./limits.ts";
 import { collect, printList, printOne, tally } from "./lists.ts";
 import type { Values } from "./table.ts";
-import { paint, print, screen, type Tone } from "./terminal.ts";
-import { printable, printableLines } from "./text.ts";
 import { ago, bytesOf, countOf, forHowLong, left } from "./times.ts";
 import { choiceIn, choicesIn, durationIn, numberIn, textIn, textsIn } from "./values.ts";
 

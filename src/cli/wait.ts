@@ -1,4 +1,5 @@
 /** `tipstaff wait`: for scripts, until an agent waits for a person, or has nothing more to do. */
+import { jsonOf, print, printable, say } from "../terminal/index.ts";
 import type { Sighting, SightingState } from "../wire/api/index.ts";
 import { exits } from "./exits.ts";
 import { mistake, no } from "./failure.ts";
@@ -7,8 +8,6 @@ import { lookingFrom } from "./looking.ts";
 import { goesBy } from "./one-list.ts";
 import { doingOf, moreBy, whereOf } from "./sighting-words.ts";
 import type { Values } from "./table.ts";
-import { print, say } from "./terminal.ts";
-import { jsonOf, printable } from "./text.ts";
 import { forHowLong, parseDuration } from "./times.ts";
 import { choiceIn, textIn } from "./values.ts";
 

@@ -2,22 +2,29 @@
  * `tipstaff watch`: every agent as it is now, full screen. Where nobody looks on, what changes, line by line,
  * for people or for machines.
  */
+import type { Key } from "../terminal/index.ts";
+import {
+  FullScreen,
+  hasFullScreen,
+  jsonOf,
+  print,
+  printable,
+  say,
+  screen as terminal,
+} from "../terminal/index.ts";
 import type { Sighting } from "../wire/api/index.ts";
 import { exits } from "./exits.ts";
 import { Feed, followAgents } from "./feed.ts";
 import { type Looking, lookingFrom } from "./looking.ts";
-import { FullScreen, hasFullScreen } from "./screen/full-screen.ts";
-import type { Key } from "./screen/keys.ts";
 import { layout } from "./screen/layout.ts";
 import { limits } from "./screen/limits.ts";
 import { firstModel, type Model } from "./screen/model.ts";
+import { encodeLine } from "./screen/spans.ts";
 import { learn, notify, press, type Wish } from "./screen/steer.ts";
 import { goToPane } from "./screen/tmux.ts";
 import { changesBetween, type SightingChange } from "./sighting-changes.ts";
 import { doingOf, isOfInterest, whereOf } from "./sighting-words.ts";
 import type { Values } from "./table.ts";
-import { print, say, screen as terminal } from "./terminal.ts";
-import { jsonOf, printable } from "./text.ts";
 import { atTime } from "./times.ts";
 
 export async function watch(values: Values): Promise<number> {
@@ -54,7 +61,6 @@ class LiveView {
     const onNews = (): void => this.#drawSoon();
     await using feed = Feed.open(this.#values, { ...this.#looking, onNews, onFault });
     using screen = FullScreen.open({
-      hasColours: terminal().hasColours,
       onKey: (key) => this.#attempt(() => this.#press(key)),
       onStale: () => this.#attempt(() => this.#draw()),
       onGone: () => this.#ended.resolve(exits.ok),
@@ -151,7 +157,10 @@ class LiveView {
   }
 
   #show(): void {
-    this.#screen?.show(layout(this.#model, this.#screen.size));
+    const screen = this.#screen;
+    if (!screen) return;
+    const lines = layout(this.#model, screen.size);
+    screen.show(lines.map((line) => encodeLine(line, terminal())));
   }
 }
 

@@ -5,7 +5,7 @@ import { build } from "esbuild";
 
 /** Whatever else their indexes name must not come along, above all not the daemon. */
 const rooms =
-  /^src\/(?:agent-status|cli|wire\/(?:status-file|safe-text)|doors\/status-files)\/|^package\.json$/;
+  /^src\/(?:agent-status|terminal|wire\/(?:status-file|safe-text)|doors\/status-files)\/|^package\.json$/;
 /** Tables of names that look as if making them did something. */
 const negligible = /^src\/sightings\//;
 const negligibleBytes = 5_000;

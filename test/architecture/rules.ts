@@ -55,12 +55,14 @@ export const rooms: Readonly<Record<string, Room>> = {
   "serve.ts": { rooms: upToTesting, packages: ["node:*"] },
   "embedded.ts": { rooms: [...upToTesting, "serve.ts"], packages: ["node:*"] },
   "status.ts": { rooms: ["wire", "doors"], packages: ["node:*"] },
+  // How text and keys pass between a program and whoever sits before it.
+  terminal: { rooms: ["wire"], packages: ["node:*"] },
   cli: {
-    rooms: [...upToTesting, "serve.ts", "embedded.ts"],
+    rooms: [...upToTesting, "serve.ts", "embedded.ts", "terminal"],
     packages: ["node:*", "pino", "jsonc-parser"],
   },
-  // Another command line: files only, no daemon. Of the first it has how text gets to a terminal.
-  "agent-status": { rooms: ["wire", "doors", "cli"], packages: ["node:*"] },
+  // Another command line: files only, no daemon.
+  "agent-status": { rooms: ["wire", "doors", "terminal"], packages: ["node:*"] },
 };
 
 /**
@@ -108,8 +110,8 @@ function judgeImports(source: Source): readonly string[] {
     }
     const target = posix.normalize(join(dirname(path), imported));
     if (target === "../package.json") {
-      // Both tell their version: as a command, and as a plane in another's process.
-      const mayTell = name === "cli" || name === "embedded.ts";
+      // They tell their version: as commands, and as a plane in another's process.
+      const mayTell = ["cli", "agent-status", "embedded.ts"].includes(name);
       return mayTell ? [] : [`${path}: reads package.json`];
     }
     const other = roomOf(target);
@@ -132,7 +134,7 @@ function judgeText({ path, text }: Source): readonly string[] {
   const isGuest = guests.includes(path);
   if (!isGuest) forbid(/^export default\b/m, "has a default export");
   forbid(/(?:[:<|&(,]\s*|\bas\s+|\breadonly\s+)any\b(?!\s*[(:?])/, "has an `any`");
-  const isCommand = ["cli", "agent-status"].includes(topOf(roomOf(path) ?? ""));
+  const isCommand = ["cli", "agent-status", "terminal"].includes(topOf(roomOf(path) ?? ""));
   const isFree = isCommand || isTest(path) || isGuest || surroundings.includes(path);
   const process = /\bprocess\s*\??\.\s*(?:env|exit|on)\b/;
   if (!isFree) forbid(process, "asks process for what only the command line may ask");

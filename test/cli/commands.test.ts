@@ -7,7 +7,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { call } from "../../src/cli/daemon.ts";
-import { widthOf } from "../../src/cli/text.ts";
+import { widthOf } from "../../src/terminal/index.ts";
 import type { Agent, Answer, Input, OperationName } from "../../src/wire/api/index.ts";
 import { Daemon, freePort, type Output, scratch, tipstaff, until } from "../e2e/processes.ts";
 

@@ -15,7 +15,7 @@ import {
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { call } from "../../src/cli/daemon.ts";
-import { widthOf } from "../../src/cli/text.ts";
+import { widthOf } from "../../src/terminal/index.ts";
 import type { Sighting } from "../../src/wire/api/index.ts";
 import {
   printTimestamp,

@@ -267,13 +267,13 @@ describe("tipstaff watch in a terminal", { skip, concurrency: 2 }, () => {
     using world = new World();
     const { terminal } = world;
     const script = join(world.statusDirectory, "../fault.ts");
-    const options = `hasColours: true, onStale: () => {}, onGone: () => {},
+    const options = `onStale: () => {}, onGone: () => {},
       onKey: () => setImmediate(() => { throw new Error("a fault") })`;
     writeFileSync(
       script,
-      `import { FullScreen } from "${root}/src/cli/screen/full-screen.ts";
+      `import { FullScreen } from "${root}/src/terminal/index.ts";
        const screen = FullScreen.open({ ${options} });
-       screen.show([[{ text: "on the screen", look: undefined }]]);`,
+       screen.show(["on the screen"]);`,
     );
     await terminal.shows(/^ready>/m);
     const before = await world.modes();

@@ -1,10 +1,10 @@
 /** The screen as a person sees it, without a terminal. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { repaint } from "../../terminal/index.ts";
 import type { Sighting } from "../../wire/api/index.ts";
-import { encodeLine, repaint } from "./frame.ts";
 import { layout } from "./layout.ts";
-import { cellsOf } from "./spans.ts";
+import { cellsOf, encodeLine } from "./spans.ts";
 import { learn } from "./steer.ts";
 import { after, agentNamed, nowMs, screenOf, showing, small } from "./testing.ts";
 

@@ -1,11 +1,12 @@
 /** The whole screen, line by line: what is known and how large it is decide all of it. */
+import type { Size } from "../../terminal/index.ts";
 import { paneOf, titleOf } from "./detail.ts";
 import { keysOf, totalsOf } from "./footer.ts";
 import { limits } from "./limits.ts";
 import { listOf } from "./list.ts";
 import { type Model, selectedOf } from "./model.ts";
 import { pageOf } from "./pages.ts";
-import { cellsIn, detailRowsIn, listRowsIn, pageRowsIn, type Size } from "./regions.ts";
+import { cellsIn, detailRowsIn, listRowsIn, pageRowsIn } from "./regions.ts";
 import { cellsOf, emptyLine, fitLine, type Line, span } from "./spans.ts";
 
 /** Exactly as many lines as the screen has, none too long. */

@@ -1,9 +1,5 @@
 /** Bounds of the live view. */
 export const limits = {
-  /** An escape that is not followed by more within this time was the key itself, even over a slow line. */
-  escapeMs: 60,
-  /** No key sends more than this; what does is no key. */
-  sequenceLengthMax: 64,
   /** Below this nothing can be laid out. */
   columnsMin: 30,
   rowsMin: 6,

@@ -1,10 +1,11 @@
 /** The agents, one a line. */
+import type { Size } from "../../terminal/index.ts";
+import { fit, fitEnd, pad, printable } from "../../terminal/index.ts";
 import type { Sighting } from "../../wire/api/index.ts";
 import { doingOf, knownFrom, markOf, toneOf, whereOf } from "../sighting-words.ts";
-import { fit, fitEnd, pad, printable } from "../text.ts";
 import { countOf, forHowLong } from "../times.ts";
 import { agentsOf, type Model, rowsOf } from "./model.ts";
-import { cellsIn, listRowsIn, type Size } from "./regions.ts";
+import { cellsIn, listRowsIn } from "./regions.ts";
 import { emptyLine, type Line, span } from "./spans.ts";
 
 /** A line of titles and all agents there is room for. */

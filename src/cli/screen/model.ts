@@ -1,8 +1,8 @@
 /** What there is to show, and what of it is shown. */
+import type { Tone } from "../../terminal/index.ts";
 import type { Sighting } from "../../wire/api/index.ts";
 import type { Stretch } from "../history.ts";
 import { isOfInterest } from "../sighting-words.ts";
-import type { Tone } from "../terminal.ts";
 import { matches, type Sort, sorted } from "./rows.ts";
 
 /** Something that happened, as one line. */

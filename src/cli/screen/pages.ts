@@ -1,8 +1,9 @@
 /** Views that have the screen to themselves: one agent, what happened, the keys. */
+import type { Size } from "../../terminal/index.ts";
 import { markOf, toneOf } from "../sighting-words.ts";
 import { inspectionOf, pastLines, titleOf } from "./detail.ts";
 import { type Model, selectedOf } from "./model.ts";
-import { cellsIn, pageRowsIn, type Size } from "./regions.ts";
+import { cellsIn, pageRowsIn } from "./regions.ts";
 import { joinSpans, type Line, padLine, span } from "./spans.ts";
 
 export type Page = {

@@ -1,7 +1,6 @@
 /** How the screen is divided. By its size alone: nothing moves because an agent came or spoke. */
+import type { Size } from "../../terminal/index.ts";
 import { limits } from "./limits.ts";
-
-export type Size = { readonly columns: number; readonly rows: number };
 
 /** Above: the titles. Below: totals and keys. */
 const fixedRows = 3;

@@ -1,6 +1,5 @@
 /** A line of the screen, as pieces that look alike. What agents say enters here, and is made safe here. */
-import type { Tone } from "../terminal.ts";
-import { fit, printable, widthOf } from "../text.ts";
+import { begin, colourOf, end, fit, printable, type Tone, widthOf } from "../../terminal/index.ts";
 
 /** `selected` is turned around, whatever else it would be. */
 export type Look = Tone | "selected";
@@ -77,4 +76,13 @@ export function wrapText(text: string, cells: number): readonly string[] {
     }
   }
   return line === "" && lines.length > 0 ? lines : [...lines, line];
+}
+
+/** As bytes for the terminal. Without colours there is nothing but text. */
+export function encodeLine(line: Line, { hasColours }: { readonly hasColours: boolean }): string {
+  const parts = line.map(({ text, look }) => {
+    if (look === undefined || text === "" || !hasColours) return text;
+    return `${begin(look === "selected" ? "reversed" : colourOf[look])}${text}${end}`;
+  });
+  return parts.join("").trimEnd();
 }

@@ -2,13 +2,12 @@
  * What a key, news or time do to what is shown. Values in, values out: the terminal, the clock and the
  * sources are elsewhere.
  */
+import type { Key, Size, Tone } from "../../terminal/index.ts";
 import type { Sighting } from "../../wire/api/index.ts";
-import type { Tone } from "../terminal.ts";
-import type { Key } from "./keys.ts";
 import { limits } from "./limits.ts";
 import { type Model, rowsOf, type Scene, selectedOf, type View } from "./model.ts";
 import { pageOf } from "./pages.ts";
-import { listRowsIn, pageRowsIn, type Size } from "./regions.ts";
+import { listRowsIn, pageRowsIn } from "./regions.ts";
 import { sorts } from "./rows.ts";
 
 /**

@@ -1,10 +1,10 @@
 /** Agents for tests of the screen. */
 import { hostname } from "node:os";
+import type { Size } from "../../terminal/index.ts";
+import { type Key, keyNames } from "../../terminal/index.ts";
 import type { Sighting } from "../../wire/api/index.ts";
-import { type Key, keyNames } from "./keys.ts";
 import { layout } from "./layout.ts";
 import { firstModel, type Model, type Scene } from "./model.ts";
-import type { Size } from "./regions.ts";
 import { learn, type Pressed, press } from "./steer.ts";
 
 export const nowMs = 1_700_000_000_000;

@@ -3,25 +3,6 @@
  * every terminal of the last decades shares, so that nothing needs to be looked up; the two newer ones are
  * ignored where they are not known.
  */
-import type { Line, Look } from "./spans.ts";
-
-const codes: Readonly<Record<Look, number>> = {
-  good: 32,
-  warn: 33,
-  bad: 31,
-  dim: 2,
-  bold: 1,
-  selected: 7,
-};
-
-/** As bytes for the terminal. Without colours there is nothing but text. */
-export function encodeLine(line: Line, { hasColours }: { readonly hasColours: boolean }): string {
-  const parts = line.map(({ text, look }) =>
-    look === undefined || text === "" || !hasColours ? text : `\x1b[${codes[look]}m${text}\x1b[0m`,
-  );
-  return parts.join("").trimEnd();
-}
-
 /**
  * Turns one screen into another; undefined is one of which nobody knows what is on it. A line leaves the last
  * column free: what follows it can then be erased after it was written, which does not flicker, and no

@@ -77,13 +77,3 @@ function look(): Screen {
     hasColours: (noColour === undefined || noColour === "") && terminal !== "dumb",
   };
 }
-
-/** Each says one thing: well, look here, wrong, beside the point, title. */
-export type Tone = "good" | "warn" | "bad" | "dim" | "bold";
-
-const codes: Readonly<Record<Tone, number>> = { good: 32, warn: 33, bad: 31, dim: 2, bold: 1 };
-
-export function paint(tone: Tone | undefined, text: string): string {
-  if (tone === undefined || text === "" || !screen().hasColours) return text;
-  return `\x1b[${codes[tone]}m${text}\x1b[0m`;
-}

@@ -2,16 +2,14 @@
  * The terminal, while a program has all of it. It is left as it was however the program ends: asked to, by
  * a signal, by a fault; and also while it is suspended.
  */
-import { isatty } from "node:tty";
-import { print } from "../terminal.ts";
-import { encodeLine, enterScreen, leaveScreen, prepareScreen, repaint } from "./frame.ts";
+import { enterScreen, leaveScreen, prepareScreen, repaint } from "./frame.ts";
 import { type Key, KeyReader } from "./keys.ts";
 import { limits } from "./limits.ts";
-import type { Size } from "./regions.ts";
-import type { Line } from "./spans.ts";
+import { print } from "./output.ts";
+
+export type Size = { readonly columns: number; readonly rows: number };
 
 export type FullScreenOptions = {
-  readonly hasColours: boolean;
   readonly onKey: (key: Key) => void;
   /** The size is another, or what was shown is gone: `show` is due. */
   readonly onStale: () => void;
@@ -24,6 +22,7 @@ const endings = ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"] as const;
 
 /** Whether there is somebody to look on and to press keys, on a terminal that can be drawn on. */
 export function hasFullScreen(): boolean {
+  const { isatty } = process.getBuiltinModule("node:tty");
   return isatty(0) && isatty(1) && process.env["TERM"] !== "dumb";
 }
 
@@ -57,10 +56,9 @@ export class FullScreen implements Disposable {
     return { columns: columns || 80, rows: rows || 24 };
   }
 
-  /** Only what differs from what is there is sent. */
-  show(lines: readonly Line[]): void {
+  /** Lines as bytes for the terminal. Only what differs from what is there is sent. */
+  show(after: readonly string[]): void {
     if (!this.#isEntered) return;
-    const after = lines.map((line) => encodeLine(line, this.#options));
     const bytes = repaint(this.#shown, after);
     this.#shown = after;
     if (bytes !== "" && !print(bytes)) this.#options.onGone();
