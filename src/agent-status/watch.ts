@@ -10,14 +10,13 @@ import {
   WatchedFiles,
   watchDirectory,
 } from "../doors/status-files/index.ts";
-import { fit, print, say } from "../terminal/index.ts";
+import { FullScreen, fit, print, say } from "../terminal/index.ts";
 import { agentOf, listingOf, printDocument } from "./json.ts";
 import { limits } from "./limits.ts";
 import { entryOf, type Listing, listFiles } from "./listing.ts";
 import type { Given } from "./parse.ts";
 import { Processes } from "./processes.ts";
 import { printListing } from "./rows.ts";
-import { Screen } from "./screen.ts";
 import { directoryOf, isTerminal, nowMs, staleAfterMsOf, styleOf } from "./surroundings.ts";
 import { printWarnings, sayWarnings } from "./warnings.ts";
 
@@ -113,7 +112,7 @@ class Frames implements View {
   readonly #directory: string;
   readonly #end: () => void;
   readonly #intervalMs: number;
-  readonly #screen: Screen | undefined;
+  readonly #screen: FullScreen | undefined;
   readonly #redraw = (): void => this.#draw();
   readonly #watched = new WatchedFiles();
   #timer: NodeJS.Timeout | undefined;
@@ -128,7 +127,9 @@ class Frames implements View {
     const intervalMs = (given.number("interval") ?? limits.intervalSeconds) * 1_000;
     this.#intervalMs = Math.min(Math.max(intervalMs, limits.frameMsMin), limits.timerMsMax);
     const isScreen = isTerminal(1) && process.env["TERM"] !== "dumb";
-    this.#screen = isScreen ? new Screen(this.#redraw) : undefined;
+    this.#screen = isScreen
+      ? FullScreen.open({ onStale: this.#redraw, onGone: this.#end })
+      : undefined;
   }
 
   show(change: Change): void {
@@ -174,17 +175,24 @@ class Frames implements View {
   #write(listing: Listing): boolean {
     const style = styleOf(this.#given);
     if (this.#screen) {
-      const pieces = [...printListing(listing, style, this.#screen.rows)];
+      const { rows } = this.#screen.size;
+      const pieces = [...printListing(listing, style, rows)];
       const lines = pieces.join("").trimEnd().split("\n");
       // What goes to the same terminal would be drawn over, or draw over.
       if (!isTerminal(2)) sayWarnings(listing.warnings);
       else
         for (const line of printWarnings(listing.warnings))
           lines.push(fit(line, style.columns ?? 80));
-      return this.#screen.draw(lines);
+      this.#screen.show(cutTo(rows, lines));
+      return true;
     }
     const isSeen = print(`\x1b[2J\x1b[H${[...printListing(listing, style)].join("")}`);
     sayWarnings(listing.warnings);
     return isSeen;
   }
+}
+
+/** What does not fit is left out, and the last line says so. */
+function cutTo(rows: number, lines: readonly string[]): readonly string[] {
+  return lines.length <= rows ? lines : [...lines.slice(0, rows - 1), "… more than fits here"];
 }

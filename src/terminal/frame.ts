@@ -16,6 +16,12 @@ export function repaint(before: readonly string[] | undefined, after: readonly s
   return lines.length === 0 ? "" : `${beginFrame}${lines.join("")}${endFrame}`;
 }
 
+/** All of it, over what is there: nothing is cleared first, so that nothing flickers. */
+export function paintOver(lines: readonly string[]): string {
+  const text = lines.map((line) => `${line}\x1b[K`).join("\r\n");
+  return `${beginFrame}\x1b[H${text}\x1b[J${endFrame}`;
+}
+
 /** Synchronised output: the terminal shows all of it at once. */
 const beginFrame = "\x1b[?2026h";
 const endFrame = "\x1b[?2026l";

@@ -2,7 +2,7 @@
  * The terminal, while a program has all of it. It is left as it was however the program ends: asked to, by
  * a signal, by a fault; and also while it is suspended.
  */
-import { enterScreen, leaveScreen, prepareScreen, repaint } from "./frame.ts";
+import { enterScreen, leaveScreen, paintOver, prepareScreen, repaint } from "./frame.ts";
 import { type Key, KeyReader } from "./keys.ts";
 import { limits } from "./limits.ts";
 import { print } from "./output.ts";
@@ -10,7 +10,11 @@ import { print } from "./output.ts";
 export type Size = { readonly columns: number; readonly rows: number };
 
 export type FullScreenOptions = {
-  readonly onKey: (key: Key) => void;
+  /**
+   * Absent: keys are the terminal's. It shows what is typed, so each frame is drawn whole; and ctrl-c is a
+   * signal, which is left to whoever shows something.
+   */
+  readonly onKey?: (key: Key) => void;
   /** The size is another, or what was shown is gone: `show` is due. */
   readonly onStale: () => void;
   /** The terminal is gone, or nobody reads it. */
@@ -18,7 +22,8 @@ export type FullScreenOptions = {
 };
 
 /** These end a program; each is passed on once the terminal is back. */
-const endings = ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"] as const;
+const endings = ["SIGTERM", "SIGHUP", "SIGQUIT"] as const;
+const endingsWithKeys = [...endings, "SIGINT"] as const;
 
 /** Whether there is somebody to look on and to press keys, on a terminal that can be drawn on. */
 export function hasFullScreen(): boolean {
@@ -51,6 +56,10 @@ export class FullScreen implements Disposable {
     this.#options = options;
   }
 
+  get #hasKeys(): boolean {
+    return this.#options.onKey !== undefined;
+  }
+
   get size(): Size {
     const { columns, rows } = process.stdout;
     return { columns: columns || 80, rows: rows || 24 };
@@ -59,7 +68,7 @@ export class FullScreen implements Disposable {
   /** Lines as bytes for the terminal. Only what differs from what is there is sent. */
   show(after: readonly string[]): void {
     if (!this.#isEntered) return;
-    const bytes = repaint(this.#shown, after);
+    const bytes = this.#hasKeys ? repaint(this.#shown, after) : paintOver(after);
     this.#shown = after;
     if (bytes !== "" && !print(bytes)) this.#options.onGone();
   }
@@ -78,29 +87,36 @@ export class FullScreen implements Disposable {
   [Symbol.dispose](): void {
     this.#leave();
     clearTimeout(this.#escapeTimer);
-    process.stdin.off("data", this.#onData).off("end", this.#onEnd).off("error", this.#onEnd);
-    process.stdin.pause();
-    process.stdin.unref();
+    if (this.#hasKeys) {
+      process.stdin.off("data", this.#onData).off("end", this.#onEnd).off("error", this.#onEnd);
+      process.stdin.pause();
+      process.stdin.unref();
+    }
     process.stdout.off("resize", this.#onResize);
-    for (const signal of endings) process.off(signal, this.#onEnding);
+    for (const signal of endingsWithKeys) process.off(signal, this.#onEnding);
     process.off("SIGTSTP", this.#onStop).off("SIGCONT", this.#onContinue);
     process.off("exit", this.#onExit).off("uncaughtExceptionMonitor", this.#onExit);
   }
 
   #listen(): void {
-    process.stdin.setEncoding("utf8");
-    process.stdin.on("data", this.#onData).on("end", this.#onEnd).on("error", this.#onEnd);
+    if (this.#hasKeys) {
+      process.stdin.setEncoding("utf8");
+      process.stdin.on("data", this.#onData).on("end", this.#onEnd).on("error", this.#onEnd);
+    }
     process.stdout.on("resize", this.#onResize);
-    for (const signal of endings) process.on(signal, this.#onEnding);
+    for (const signal of this.#hasKeys ? endingsWithKeys : endings)
+      process.on(signal, this.#onEnding);
     process.on("SIGTSTP", this.#onStop).on("SIGCONT", this.#onContinue);
     // The message of a fault would be written to a screen that is gone a moment later.
     process.on("exit", this.#onExit).on("uncaughtExceptionMonitor", this.#onExit);
   }
 
   #enter(): void {
-    // Node believes that the terminal still is as it was set: only a change is made.
-    process.stdin.setRawMode(false);
-    process.stdin.setRawMode(true);
+    if (this.#hasKeys) {
+      // Node believes that the terminal still is as it was set: only a change is made.
+      process.stdin.setRawMode(false);
+      process.stdin.setRawMode(true);
+    }
     print(this.#isEntered ? prepareScreen : `${enterScreen}${prepareScreen}`);
     this.#isEntered = true;
     this.#shown = undefined;
@@ -110,6 +126,7 @@ export class FullScreen implements Disposable {
     if (!this.#isEntered) return;
     this.#isEntered = false;
     print(leaveScreen);
+    if (!this.#hasKeys) return;
     try {
       process.stdin.setRawMode(false);
     } catch {
@@ -119,10 +136,10 @@ export class FullScreen implements Disposable {
 
   readonly #onData = (text: string): void => {
     clearTimeout(this.#escapeTimer);
-    for (const key of this.#keys.read(text)) this.#options.onKey(key);
+    for (const key of this.#keys.read(text)) this.#options.onKey?.(key);
     if (!this.#keys.isPending) return;
     this.#escapeTimer = setTimeout(() => {
-      for (const key of this.#keys.flush()) this.#options.onKey(key);
+      for (const key of this.#keys.flush()) this.#options.onKey?.(key);
     }, limits.escapeMs);
   };
 

@@ -16,10 +16,11 @@ function open(
     env = {},
     columns = 140,
     rows = 30,
-  }: { env?: Record<string, string>; columns?: number; rows?: number } = {},
+    run = '"$0" "$@"',
+  }: { env?: Record<string, string>; columns?: number; rows?: number; run?: string } = {},
 ): Terminal {
   // Interrupting is for the command, not for the shell around it.
-  const script = 'trap : INT; "$0" "$@"; echo "ended with $?"; exec cat';
+  const script = `trap : INT; ${run}; echo "ended with $?"; exec cat`;
   return new Terminal({
     command: ["sh", "-c", script, executable, ...words],
     directory: process.cwd(),
@@ -137,13 +138,14 @@ describe("on a terminal", {
   test("while it is suspended the terminal is the shell's", async () => {
     using place = statusDirectory();
     put(place, "a");
-    using terminal = open(["watch", "--status-dir", place.path]);
+    // A shell that has jobs: nobody is stopped whom no shell could continue.
+    const run = 'set -m; "$0" "$@"; echo "stopped with $?"; read _; fg';
+    using terminal = open(["watch", "--status-dir", place.path], { run });
     await terminal.shows("~ idle");
-    const pid = childOf(terminal);
-    process.kill(pid, "SIGTSTP");
-    await until(() => !isOnOtherScreen(terminal), "the shell's screen");
-    assert(hasCursor(terminal));
-    process.kill(pid, "SIGCONT");
+    terminal.press("C-z");
+    await terminal.shows(/stopped with 1[45]\d/);
+    assert(!isOnOtherScreen(terminal) && hasCursor(terminal));
+    terminal.press("Enter");
     await terminal.shows("~ idle");
     assert(isOnOtherScreen(terminal));
     terminal.press("C-c");
