@@ -20,12 +20,14 @@ export async function wait(values: Values): Promise<number> {
   const name = textIn(values, "agent");
   const timeoutMs = timeoutIn(values);
   const ending = new AbortController();
-  const timer = timeoutMs === undefined ? undefined : setTimeout(() => ending.abort(), timeoutMs);
+  let timer: NodeJS.Timeout | undefined;
   const judge = new Judge(until, name);
   const following = followAgents(values, lookingFrom(values), ending.signal);
   try {
     for await (const { agents, nowMs } of following) {
       const reached = judge.look(agents);
+      // From the first look on: however short the time, what is so already counts.
+      if (timeoutMs !== undefined) timer ??= setTimeout(() => ending.abort(), timeoutMs);
       if (!reached) continue;
       if (values["json"] === true) print(`${jsonOf({ agents: reached, nowMs })}\n`);
       else for (const agent of reached) print(`${lineOf(agent)}\n`);

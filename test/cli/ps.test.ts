@@ -352,6 +352,9 @@ describe("wait", { concurrency: 2 }, () => {
   test("what does not come in time is a no, and nonsense is typed wrong", async () => {
     using place = new Place();
     place.write("a", { state: "working" });
+    const at = ["wait", "--until", "done", "--agent", "b", "--timeout", "0"];
+    place.write("b");
+    assert.equal((await place.run(...at)).code, 0, "what is so already");
     const late = await place.run(
       "wait",
       "--until",
