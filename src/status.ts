@@ -118,6 +118,8 @@ export type ListOptions = {
   readonly directory?: string | undefined;
   /** A record that was not written for longer is stale. A minute, if absent. */
   readonly staleAfterMs?: number | undefined;
+  /** A file that is longer is not read, and warned of. 1 MiB, if absent: raise it for what writes more. */
+  readonly fileBytesMax?: number | undefined;
 };
 
 /**
@@ -128,7 +130,7 @@ export async function* list(
   options: ListOptions & { readonly onWarning?: (warning: Warning) => void } = {},
 ): AsyncGenerator<StatusReport, void, undefined> {
   const { staleAfterMs = limits.staleAfterMs, onWarning = () => {} } = options;
-  const { files, warnings } = await readDirectoryInTurns(directoryOf(options));
+  const { files, warnings } = await readDirectoryInTurns(directoryOf(options), options);
   for (const warning of warnings) onWarning(warning);
   const moment = { nowMs: Date.now(), staleAfterMs };
   yield* inOrder(files.map((file) => reportOf(file, moment)));
@@ -157,8 +159,9 @@ export type StatusChange =
 export async function* watch(
   options: ListOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): AsyncGenerator<StatusChange, void, undefined> {
-  const { staleAfterMs = limits.staleAfterMs, signal } = options;
-  for await (const change of watchDirectory(directoryOf(options), { signal, staleAfterMs })) {
+  const { staleAfterMs = limits.staleAfterMs, signal, fileBytesMax } = options;
+  const watching = { signal, staleAfterMs, fileBytesMax };
+  for await (const change of watchDirectory(directoryOf(options), watching)) {
     const moment = { nowMs: Date.now(), staleAfterMs };
     yield translate(change, moment);
   }

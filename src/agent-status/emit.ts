@@ -11,7 +11,7 @@ import {
 import { Failure, reasonOf } from "./failure.ts";
 import { printDocument } from "./json.ts";
 import type { Given } from "./parse.ts";
-import { directoryOf, nowMs, printedPath } from "./surroundings.ts";
+import { directoryOf, nowMs, printedPath, readOptions } from "./surroundings.ts";
 import { resolveWorkspace } from "./workspace.ts";
 
 /** What fails first is told first: metadata, then the record, then whether its id can name a file. */
@@ -21,7 +21,9 @@ export function emit(given: Given): number {
   const agentId = given.text("agent-id") ?? "";
   const path = statusPath(directory, agentId);
   const existing =
-    given.toggle("merge") && isSafeAgentId(agentId) ? readStatusFile(path).record : undefined;
+    given.toggle("merge") && isSafeAgentId(agentId)
+      ? readStatusFile(path, readOptions()).record
+      : undefined;
   const record = toRecord(build(given, meta, existing));
   if (!isSafeAgentId(record.agent_id)) {
     throw new Failure("agent_id must be non-empty and filename-safe");

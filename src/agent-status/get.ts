@@ -4,13 +4,13 @@ import { print } from "../terminal/index.ts";
 import { isLookupId, printRecord } from "../wire/status-file/index.ts";
 import { Failure } from "./failure.ts";
 import type { Given } from "./parse.ts";
-import { directoryOf } from "./surroundings.ts";
+import { directoryOf, readOptions } from "./surroundings.ts";
 
 export function get(given: Given): number {
   const [agentId = ""] = given.words;
   if (!isLookupId(agentId)) throw new Failure("agent_id must be non-empty and filename-safe");
   const path = statusPath(directoryOf(given), agentId);
-  const { record, problem } = readStatusFile(path);
+  const { record, problem } = readStatusFile(path, readOptions());
   if (record) {
     print(printRecord(record));
     return 0;

@@ -31,6 +31,7 @@ function overview(): readonly string[] {
       ["-h, --help", "print this, or the help of a command behind it"],
     ]),
     "",
+    "AGENT_STATUS_MAX_BYTES: how long a file may be that is read (1048576).",
     "Exit codes: 0 done, 1 not valid, not found or not possible, 2 typed wrong.",
   ];
 }

@@ -21,6 +21,8 @@ export const limits = {
   coarseTimesMs: 2_000,
   /** More links than this in one path are a loop. */
   linksMax: 40,
+  /** What AGENT_STATUS_MAX_BYTES may ask for: half of the longest text there is. */
+  fileBytesMaxMost: 268_435_456,
   /** The longest a timer of Node can wait. */
   timerMsMax: 2_147_483_647,
 } as const;

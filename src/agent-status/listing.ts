@@ -16,6 +16,7 @@ import {
 } from "../wire/status-file/index.ts";
 import { Failure } from "./failure.ts";
 import type { Given } from "./parse.ts";
+import { readOptions } from "./surroundings.ts";
 
 export type Entry = {
   readonly agentId: string;
@@ -37,7 +38,7 @@ export type Listing = {
 export type Moment = { readonly nowMs: number; readonly staleAfterMs: number };
 
 export function listDirectory(directory: string, moment: Moment, given: Given): Listing {
-  const { files, warnings } = readDirectory(directory);
+  const { files, warnings } = readDirectory(directory, readOptions());
   return listFiles({ directory, files, warnings }, moment, given);
 }
 

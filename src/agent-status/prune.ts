@@ -4,7 +4,7 @@ import { print } from "../terminal/index.ts";
 import { Failure, reasonOf } from "./failure.ts";
 import { printDocument } from "./json.ts";
 import type { Given } from "./parse.ts";
-import { directoryOf, nowMs, printedPath, staleAfterMsOf } from "./surroundings.ts";
+import { directoryOf, nowMs, printedPath, readOptions, staleAfterMsOf } from "./surroundings.ts";
 
 export function prune(given: Given): number {
   const directory = directoryOf(given);
@@ -13,6 +13,7 @@ export function prune(given: Given): number {
   const failures: string[] = [];
   const removed = pruneDirectory(directory, {
     onFailure: (path, error) => failures.push(`cannot remove ${path}: ${reasonOf(error)}`),
+    ...readOptions(),
     nowMs: nowMs(),
     staleAfterMs: staleAfterMsOf(given),
     pruneAfterMs: seconds === undefined ? undefined : seconds * 1_000,

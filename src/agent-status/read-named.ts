@@ -5,12 +5,21 @@
  */
 import { closeSync, openSync, readSync, type Stats, statSync } from "node:fs";
 import { readStatusFile } from "../doors/status-files/index.ts";
-import { type Read, readRecord, limits as wireLimits } from "../wire/status-file/index.ts";
+import {
+  type Read,
+  type ReadOptions,
+  readRecord,
+  limits as wireLimits,
+} from "../wire/status-file/index.ts";
 import { reasonOf } from "./failure.ts";
+import { readOptions } from "./surroundings.ts";
 
 export function readNamed(path: string): Read {
+  const options = readOptions();
   const stats = statAt(path);
-  return stats?.isFIFO() || stats?.isCharacterDevice() ? readStream(path) : readStatusFile(path);
+  return stats?.isFIFO() || stats?.isCharacterDevice()
+    ? readStream(path, options)
+    : readStatusFile(path, options);
 }
 
 function statAt(path: string): Stats | undefined {
@@ -22,9 +31,10 @@ function statAt(path: string): Stats | undefined {
   }
 }
 
-function readStream(path: string): Read {
+function readStream(path: string, options: ReadOptions): Read {
+  const { fileBytesMax = wireLimits.fileBytesMax } = options;
   // One byte more than there may be: whoever fills it is too large, and the reader says so.
-  const bytes = Buffer.alloc(wireLimits.fileBytesMax + 1);
+  const bytes = Buffer.alloc(fileBytesMax + 1);
   let length = 0;
   try {
     const descriptor = openSync(path, "r");
@@ -38,5 +48,5 @@ function readStream(path: string): Read {
   } catch (error) {
     return { problem: { kind: "unreadable", errors: [reasonOf(error)] } };
   }
-  return readRecord(bytes.subarray(0, length));
+  return readRecord(bytes.subarray(0, length), options);
 }

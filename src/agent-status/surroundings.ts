@@ -5,9 +5,11 @@ import { statusDirectory } from "../doors/status-files/index.ts";
 import {
   escapeForTerminal,
   parseTimestamp,
+  type ReadOptions,
   limits as wireLimits,
 } from "../wire/status-file/index.ts";
 import { Failure } from "./failure.ts";
+import { limits } from "./limits.ts";
 import type { Given } from "./parse.ts";
 import type { Style } from "./table.ts";
 
@@ -27,6 +29,18 @@ export function directoryOf(given: Given): string {
 export function staleAfterMsOf(given: Given): number {
   const seconds = given.number("stale-after");
   return seconds === undefined ? wireLimits.staleAfterMs : seconds * 1_000;
+}
+
+/** `AGENT_STATUS_MAX_BYTES`: how long a file may be that is read. [AS-44] */
+export function readOptions(env: Env = process.env): ReadOptions {
+  const text = env["AGENT_STATUS_MAX_BYTES"];
+  if (!text) return {};
+  const fileBytesMax = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : Number.POSITIVE_INFINITY;
+  if (fileBytesMax > limits.fileBytesMaxMost) {
+    const most = limits.fileBytesMaxMost;
+    throw new Failure(`AGENT_STATUS_MAX_BYTES is a number of bytes, ${most} at most: ${text}`);
+  }
+  return { fileBytesMax };
 }
 
 /** What is no device is no terminal: to know that, nothing need be loaded. */

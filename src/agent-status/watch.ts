@@ -17,7 +17,14 @@ import { entryOf, type Listing, listFiles } from "./listing.ts";
 import type { Given } from "./parse.ts";
 import { Processes } from "./processes.ts";
 import { printListing } from "./rows.ts";
-import { directoryOf, isTerminal, nowMs, staleAfterMsOf, styleOf } from "./surroundings.ts";
+import {
+  directoryOf,
+  isTerminal,
+  nowMs,
+  readOptions,
+  staleAfterMsOf,
+  styleOf,
+} from "./surroundings.ts";
 import { printWarnings, sayWarnings } from "./warnings.ts";
 
 /** Who shows changes. */
@@ -29,7 +36,8 @@ export async function watch(given: Given): Promise<number> {
   // Asked to end by hand, it has done what it should.
   process.once("SIGINT", end);
   const endsAtOnce = given.toggle("once-changed") === true;
-  const options = { signal: ending.signal, staleAfterMs: staleAfterMsOf(given), clock };
+  const staleAfterMs = staleAfterMsOf(given);
+  const options = { ...readOptions(), signal: ending.signal, staleAfterMs, clock };
   {
     using view: View = given.toggle("json") ? new Lines(given, end) : new Frames(given, end);
     for await (const change of watchDirectory(directoryOf(given), options)) {

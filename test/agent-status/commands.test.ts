@@ -675,6 +675,43 @@ describe("in any case", { concurrency: 2 }, () => {
     }
   });
 
+  test("[AS-44] how long a file may be is a variable's to say, for whoever reads", async () => {
+    using place = statusDirectory();
+    const long = place.put("a.json", record({ x_more: "x".repeat(1_100_000) }));
+    const short = place.put("b.json", record({ agent_id: "b", x_more: "x".repeat(2_000) }));
+    const more = { env: { AGENT_STATUS_NOW: now, AGENT_STATUS_MAX_BYTES: "2000000" } };
+    const less = { env: { AGENT_STATUS_NOW: now, AGENT_STATUS_MAX_BYTES: "1000" } };
+    const flags = ["--status-dir", place.path];
+    const ids = (table: string): readonly string[] => rowsOf(table).map(({ id }) => id);
+    assert.deepEqual(ids((await run(["list", ...flags], atNow)).stdout), ["b"]);
+    assert.deepEqual(ids(await output(["list", ...flags], more)), ["a", "b"]);
+    assert.match(
+      (await run(["list", ...flags], less)).stderr,
+      /a\.json: too large\n.*b\.json: too large/,
+    );
+    assert.equal((await run(["get", "a", ...flags], more)).code, 0);
+    assert.equal(
+      await output(["validate", long, short], more),
+      `${long}: valid\n${short}: valid\n`,
+    );
+    const piped = await runProgram(
+      "sh",
+      ["-c", `cat '${long}' | '${executable}' validate /dev/stdin`],
+      more,
+    );
+    assert.equal(piped.stdout, "valid\n");
+    const swept = { env: { ...more.env, AGENT_STATUS_NOW: "2100-01-01T00:00:00Z" } };
+    const pruned = await output(["prune", "--dry-run", ...flags], swept);
+    assert.equal(pruned, `${long}\n${short}\n`);
+    for (const text of ["0", "x", "1e9", "99999999999"]) {
+      const { code, stderr } = await run(["list", ...flags], {
+        env: { AGENT_STATUS_MAX_BYTES: text },
+      });
+      assert.equal(code, 1);
+      assert.match(stderr, /^AGENT_STATUS_MAX_BYTES is a number of bytes, .*\n$/);
+    }
+  });
+
   test("[AS-45] whoever only reads changes nothing", async () => {
     using place = statusDirectory();
     place.put("a.json", record());

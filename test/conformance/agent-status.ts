@@ -242,7 +242,8 @@ export const rules: readonly Rule[] = [
     "Links to regular files are followed; opened without blocking, and looked at before reading.",
     [filesRead],
   ),
-  fixed("AS-44", "A file has at most 1 MiB and 500 levels.", [
+  fixed("AS-44", "A file has at most 1 MiB, which can be configured, and 500 levels.", [
+    agentStatusCommands,
     filesRead,
     wireRead,
     agentStatusVectors,

@@ -5,6 +5,7 @@
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import {
   deriveState,
+  type ReadOptions,
   type StatusRecord,
   updatedAtMs,
   limits as wireLimits,
@@ -13,7 +14,7 @@ import { pathIn, tidyPath } from "./directory.ts";
 import { codeOf, isSameStamp, listNames, readFound, type Stamp, stampOf } from "./read.ts";
 import { isTemporaryName, removeFile } from "./write.ts";
 
-export type PruneOptions = {
+export type PruneOptions = ReadOptions & {
   readonly nowMs?: number | undefined;
   readonly staleAfterMs?: number | undefined;
   /** Only what was last written longer ago than this. */
@@ -61,7 +62,7 @@ export function findCandidates(directory: string, options: PruneOptions): readon
   const listed = listNames(directory);
   for (const name of listed.names) {
     const path = pathIn(listed.directory, name);
-    const found = readFound(path);
+    const found = readFound(path, options);
     if (found.isGone) continue;
     const { read, stamp } = found;
     if ("record" in read) {

@@ -14,6 +14,7 @@ import {
 import {
   compareCodePoints,
   type Read,
+  type ReadOptions,
   readRecord,
   type StatusFile,
   sortForLoad,
@@ -53,8 +54,8 @@ export type Found =
  * All records of a directory, newest first, and what is wrong with the other files, by name. No directory
  * is no records. Synchronous: for a command that has nothing else to do.
  */
-export function readDirectory(directory: string): DirectoryRead {
-  const reading = readNames(directory);
+export function readDirectory(directory: string, options: ReadOptions = {}): DirectoryRead {
+  const reading = readNames(directory, options);
   for (;;) {
     const { value, done } = reading.next();
     if (done) return value;
@@ -62,8 +63,11 @@ export function readDirectory(directory: string): DirectoryRead {
 }
 
 /** The same for a program that has other things to do meanwhile. */
-export async function readDirectoryInTurns(directory: string): Promise<DirectoryRead> {
-  const reading = readNames(directory);
+export async function readDirectoryInTurns(
+  directory: string,
+  options: ReadOptions = {},
+): Promise<DirectoryRead> {
+  const reading = readNames(directory, options);
   for (;;) {
     for (let count = 0; count < limits.filesPerTurn; count++) {
       const { value, done } = reading.next();
@@ -74,12 +78,15 @@ export async function readDirectoryInTurns(directory: string): Promise<Directory
 }
 
 /** Pauses after each name. */
-function* readNames(directory: string): Generator<undefined, DirectoryRead, undefined> {
+function* readNames(
+  directory: string,
+  options: ReadOptions,
+): Generator<undefined, DirectoryRead, undefined> {
   const listed = listNames(directory);
   const files: StatusFile[] = [];
   const warnings: Warning[] = [...listed.warnings];
   for (const name of listed.names) {
-    const { file, warning } = readName(pathIn(listed.directory, name));
+    const { file, warning } = readName(pathIn(listed.directory, name), options);
     if (file) files.push(file);
     if (warning) warnings.push(warning);
     yield;
@@ -88,8 +95,8 @@ function* readNames(directory: string): Generator<undefined, DirectoryRead, unde
 }
 
 /** A file that is not there is `unreadable`, with `ENOENT` as its only error. */
-export function readStatusFile(path: string): Read {
-  const found = readFound(path);
+export function readStatusFile(path: string, options: ReadOptions = {}): Read {
+  const found = readFound(path, options);
   return found.isGone ? unreadable("ENOENT") : found.read;
 }
 
@@ -113,8 +120,8 @@ export function listNames(directory: string): {
 }
 
 /** What a name that was just listed turns out to be. A file that is gone already is no news. */
-function readName(path: string): Judged {
-  const found = readFound(path);
+function readName(path: string, options: ReadOptions): Judged {
+  const found = readFound(path, options);
   if (!found.isGone) return judge(path, found.read);
   // Node cannot open a name that is not UTF-8: it was listed, and yet it is not there.
   return path.includes("\ufffd") ? { warning: asWarning(path, ["EILSEQ"]) } : {};
@@ -137,7 +144,8 @@ export function judge(path: string, read: Read): Judged {
  * Opened without waiting, so that a pipe to which nobody writes stops nobody; then the descriptor is asked
  * what it is, because the name may have changed hands in between. Links are followed.
  */
-export function readFound(path: string): Found {
+export function readFound(path: string, options: ReadOptions): Found {
+  const { fileBytesMax = wireLimits.fileBytesMax } = options;
   let descriptor: number;
   try {
     descriptor = openSync(path, constants.O_RDONLY | nonBlocking);
@@ -148,9 +156,9 @@ export function readFound(path: string): Found {
     const stats = fstatSync(descriptor);
     const stamp = stampOf(stats);
     if (!stats.isFile()) return found(unreadable("not a regular file"), stamp);
-    if (stats.size > wireLimits.fileBytesMax) return found(unreadable("too large"), stamp);
-    const bytes = readAll(descriptor, stats.size);
-    return found(bytes ? readRecord(bytes) : unreadable("too large"), stamp);
+    if (stats.size > fileBytesMax) return found(unreadable("too large"), stamp);
+    const bytes = readAll(descriptor, stats.size, fileBytesMax);
+    return found(bytes ? readRecord(bytes, options) : unreadable("too large"), stamp);
   } catch (error) {
     return found(unreadable(reasonOf(codeOf(error))), noStamp);
   } finally {
@@ -196,10 +204,10 @@ const noStamp: Stamp = { device: 0, inode: 0, size: 0, modifiedAtMs: 0 };
 let buffer = Buffer.allocUnsafe(65_536);
 
 /** Undefined if it has grown beyond what we read. */
-function readAll(descriptor: number, size: number): Uint8Array | undefined {
+function readAll(descriptor: number, size: number, bytesMax: number): Uint8Array | undefined {
   let length = 0;
   // One byte more than there should be, so that a short read says that this was all.
-  for (let wanted = size + 1; ; wanted = Math.min(wanted * 2, wireLimits.fileBytesMax + 1)) {
+  for (let wanted = size + 1; ; wanted = Math.min(wanted * 2, bytesMax + 1)) {
     if (wanted > buffer.length) {
       const larger = Buffer.allocUnsafe(wanted);
       buffer.copy(larger, 0, 0, length);
@@ -208,7 +216,7 @@ function readAll(descriptor: number, size: number): Uint8Array | undefined {
     const read = readSync(descriptor, buffer, length, wanted - length, null);
     length += read;
     if (read === 0 || (length >= size && length < wanted)) return buffer.subarray(0, length);
-    if (length > wireLimits.fileBytesMax) return undefined;
+    if (length > bytesMax) return undefined;
   }
 }
 

@@ -11,6 +11,7 @@ import {
   compareCodePoints,
   type DerivedState,
   deriveState,
+  type ReadOptions,
   type StatusFile,
   sortForLoad,
   updatedAtMs,
@@ -49,7 +50,7 @@ export type Change =
   /** All that is wrong now, whenever that is something else than before. */
   | { readonly type: "warnings"; readonly warnings: readonly Warning[] };
 
-export type WatchDirectoryOptions = {
+export type WatchDirectoryOptions = ReadOptions & {
   /** Ends the watch, without an error. */
   readonly signal?: AbortSignal | undefined;
   readonly staleAfterMs?: number | undefined;
@@ -67,7 +68,8 @@ export async function* watchDirectory(
   const wake = (): void => events.wake();
   signal?.addEventListener("abort", wake);
   try {
-    const contents = new Directory({ directory, staleAfterMs, clock });
+    const { fileBytesMax } = options;
+    const contents = new Directory({ directory, staleAfterMs, clock, fileBytesMax });
     events.take();
     await contents.lookAtAll();
     yield contents.snapshot();
@@ -110,15 +112,19 @@ class Directory {
   readonly #path: string;
   readonly #staleAfterMs: number;
   readonly #clock: Clock;
+  readonly #options: ReadOptions;
   readonly #byName = new Map<string, LastRead>();
   #directoryWarnings: readonly Warning[] = [];
   #toldWarnings: readonly Warning[] = [];
 
-  constructor(options: {
-    readonly directory: string;
-    readonly staleAfterMs: number;
-    readonly clock: Clock;
-  }) {
+  constructor(
+    options: ReadOptions & {
+      readonly directory: string;
+      readonly staleAfterMs: number;
+      readonly clock: Clock;
+    },
+  ) {
+    this.#options = options;
     this.#path = tidyPath(options.directory);
     this.#staleAfterMs = options.staleAfterMs;
     this.#clock = options.clock;
@@ -185,7 +191,7 @@ class Directory {
     const before = this.#byName.get(name);
     // The clock of the file system: what it is compared with are times of files.
     const readAtMs = Date.now();
-    const found = readFound(path);
+    const found = readFound(path, this.#options);
     if (found.isGone) {
       this.#byName.delete(name);
       return before?.file ? [removal(before.file)] : [];

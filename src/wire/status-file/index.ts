@@ -12,7 +12,7 @@ export { isLookupId, isSafeAgentId, sanitizeAgentId } from "./ids.ts";
 export { limits } from "./limits.ts";
 export { compareCodePoints, sortForDisplay, sortForLoad } from "./order.ts";
 export { printJson, printRecord } from "./print.ts";
-export { type Problem, type Read, readJson, readRecord } from "./read.ts";
+export { type Problem, type Read, type ReadOptions, readJson, readRecord } from "./read.ts";
 export {
   type A2aLinks,
   type DerivedState,

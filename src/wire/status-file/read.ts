@@ -18,8 +18,13 @@ export type Read =
   | { readonly record: StatusRecord; readonly problem?: never }
   | { readonly problem: Problem; readonly record?: never };
 
-export function readRecord(bytes: Uint8Array): Read {
-  const read = readJson(bytes);
+export type ReadOptions = {
+  /** A file that is longer is not read. 1 MiB, if absent. */
+  readonly fileBytesMax?: number | undefined;
+};
+
+export function readRecord(bytes: Uint8Array, options: ReadOptions = {}): Read {
+  const read = readJson(bytes, options);
   if (read.problem) return read;
   const value = withUsualPid(read.value);
   const errors = validate(value);
@@ -33,8 +38,11 @@ export type ReadJson =
   | { readonly problem: Problem };
 
 /** The value in a file, which may be a record or not. */
-export function readJson(bytes: Uint8Array): ReadJson {
-  if (bytes.length > limits.fileBytesMax) return unreadable("too large");
+export function readJson(
+  bytes: Uint8Array,
+  { fileBytesMax = limits.fileBytesMax }: ReadOptions = {},
+): ReadJson {
+  if (bytes.length > fileBytesMax) return unreadable("too large");
   const text = decode(bytes);
   if (text === undefined) return unreadable("not valid UTF-8");
   const read = parse(text);
