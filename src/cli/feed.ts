@@ -14,7 +14,6 @@ import { type FoundProcess, findProcesses, Surroundings, sight } from "../sighti
 import type { Sighting } from "../wire/api/index.ts";
 import { Bell } from "./bell.ts";
 import { limits } from "./limits.ts";
-import type { Look } from "./look-around.ts";
 import type { Looking } from "./looking.ts";
 import { joined } from "./one-list.ts";
 import { Chronicle } from "./screen/chronicle.ts";
@@ -61,6 +60,11 @@ export class Feed implements AsyncDisposable {
   /** Whether every source has been heard that answers at once. */
   get isComplete(): boolean {
     return this.#timer !== undefined && this.#daemon.state.kind !== "asked";
+  }
+
+  /** Whether a daemon was there, and does not answer any more. */
+  get isDaemonLost(): boolean {
+    return this.#daemon.state.kind === "lost";
   }
 
   /** Who waits for a person first. */
@@ -140,6 +144,14 @@ export class Feed implements AsyncDisposable {
   }
 }
 
+/** All that is known at a moment. */
+export type Around = {
+  readonly agents: readonly Sighting[];
+  readonly nowMs: number;
+  /** A daemon was there, and does not answer any more. */
+  readonly isDaemonLost: boolean;
+};
+
 /**
  * Once every source was heard, and again whenever there may be another answer. Ends with the signal; rejects
  * with a `Failure` if the daemon that was named does not answer.
@@ -148,7 +160,7 @@ export async function* followAgents(
   values: Values,
   looking: Looking,
   signal: AbortSignal,
-): AsyncGenerator<Pick<Look, "agents" | "nowMs">> {
+): AsyncGenerator<Around> {
   const bell = new Bell();
   const onNews = (): void => bell.ring();
   let wrong: { readonly fault: unknown } | undefined;
@@ -163,7 +175,8 @@ export async function* followAgents(
       await bell.heard();
       if (wrong) throw wrong.fault;
       const nowMs = Date.now();
-      if (feed.isComplete && !signal.aborted) yield { agents: feed.agents(nowMs), nowMs };
+      if (!feed.isComplete || signal.aborted) continue;
+      yield { agents: feed.agents(nowMs), nowMs, isDaemonLost: feed.isDaemonLost };
     }
   } finally {
     signal.removeEventListener("abort", onNews);

@@ -61,6 +61,8 @@ export const limits = {
   lookMs: 2_000,
   /** A daemon that restarts is back by then, and a file that is written anew is there again. */
   unseenMs: 15_000,
+  /** After so long without a word an agent is gone: its file may only be between two writings. */
+  goneMs: 5_000,
   /** Commands that tell of agents at the same time; more wait for their turn. */
   notificationsMax: 8,
   /** How long such a command may take: a sound, a call over the network. */

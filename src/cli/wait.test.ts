@@ -1,47 +1,75 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Sighting } from "../wire/api/index.ts";
+import type { Around } from "./feed.ts";
+import { limits } from "./limits.ts";
 import { seen } from "./testing.ts";
 import { Judge } from "./wait.ts";
 
+function at(agents: readonly Sighting[], parts: Partial<Around> = {}): Around {
+  return { agents, nowMs: 0, isDaemonLost: false, ...parts };
+}
+
 test("until one waits for a person: any of those that are meant", () => {
   const judge = new Judge("waiting", undefined);
-  assert.equal(judge.look([seen(), seen({ id: "b", state: "idle" })]), undefined);
+  assert.equal(judge.look(at([seen(), seen({ id: "b", state: "idle" })])), undefined);
   const waiting = seen({ id: "b", state: "waiting" });
-  assert.deepEqual(judge.look([seen(), waiting]), [waiting]);
-  assert.equal(new Judge("waiting", "c").look([waiting]), undefined);
-  assert.deepEqual(new Judge("waiting", "b").look([waiting]), [waiting]);
-  assert.deepEqual(new Judge("waiting", "codex").look([waiting]), [waiting]);
+  assert.deepEqual(judge.look(at([seen(), waiting])), [waiting]);
+  assert.equal(new Judge("waiting", "c").look(at([waiting])), undefined);
+  assert.deepEqual(new Judge("waiting", "b").look(at([waiting])), [waiting]);
+  assert.deepEqual(new Judge("waiting", "codex").look(at([waiting])), [waiting]);
 });
 
 test("until all are idle: who works, waits, is silent or failed is not", () => {
   const idle = seen({ id: "i", state: "idle" });
   for (const state of ["working", "waiting", "silent", "failed", "lost"] as const) {
-    assert.equal(new Judge("idle", undefined).look([idle, seen({ state })]), undefined, state);
+    assert.equal(new Judge("idle", undefined).look(at([idle, seen({ state })])), undefined, state);
   }
-  assert.deepEqual(new Judge("idle", undefined).look([idle]), [idle]);
+  assert.deepEqual(new Judge("idle", undefined).look(at([idle])), [idle]);
   const unknown = seen({ state: "unknown" });
-  assert.deepEqual(new Judge("idle", undefined).look([idle, unknown]), [idle]);
+  assert.deepEqual(new Judge("idle", undefined).look(at([idle, unknown])), [idle]);
 });
 
 test("until all are done: idle, failed, lost, ended or gone, once they were there", () => {
   const judge = new Judge("done", "codex");
-  assert.equal(judge.look([]), undefined);
+  assert.equal(judge.look(at([])), undefined);
   const working = seen();
-  assert.equal(judge.look([working]), undefined);
-  assert.deepEqual(judge.look([]), [working]);
-  assert.equal(new Judge("done", "codex").look([seen({ state: "unknown" })]), undefined);
+  assert.equal(judge.look(at([working])), undefined);
+  assert.equal(judge.look(at([], { nowMs: limits.goneMs })), undefined, "it may come back");
+  const [gone] = judge.look(at([], { nowMs: limits.goneMs + 1 })) ?? [];
+  assert.deepEqual([gone?.id, gone?.state], [working.id, "stopped"]);
+  assert.equal(new Judge("done", "codex").look(at([seen({ state: "unknown" })])), undefined);
   const failed = seen({ state: "failed" });
-  assert.deepEqual(new Judge("done", undefined).look([failed]), [failed]);
-  assert.deepEqual(new Judge("done", undefined).look([]), []);
+  assert.deepEqual(new Judge("done", undefined).look(at([failed])), [failed]);
+  assert.deepEqual(new Judge("done", undefined).look(at([])), []);
+});
+
+test("a daemon that does not answer any more makes nobody done or idle", () => {
+  const registered = seen({
+    known: [{ source: "registry", state: "working", word: "thinking", heardAtMs: 0 }],
+  });
+  const idle = seen({ id: "i", name: "i", state: "idle" });
+  const away = { nowMs: 60_000, isDaemonLost: true };
+  for (const [until, name] of [
+    ["done", undefined],
+    ["done", registered.name],
+    ["idle", undefined],
+    ["idle", registered.name],
+  ] as const) {
+    const judge = new Judge(until, name);
+    assert.equal(judge.look(at([registered, idle])), undefined);
+    assert.equal(judge.look(at([idle], away)), undefined, `${until} ${name}`);
+    const back = { ...registered, state: "idle" } as const;
+    assert.notEqual(judge.look(at([back, idle], { nowMs: 61_000 })), undefined);
+  }
 });
 
 test("where nobody is there to wait for, that is said once", () => {
   const told = (until: "waiting" | "idle" | "done", agents: readonly Sighting[], name?: string) => {
     const lines: string[] = [];
     const judge = new Judge(until, name, (text) => lines.push(text));
-    judge.look(agents);
-    judge.look(agents);
+    judge.look(at(agents));
+    judge.look(at(agents));
     return lines.join("");
   };
   assert.equal(told("waiting", []), "there are no agents yet; waiting for one that waits\n");
@@ -58,6 +86,6 @@ test("what has not come about is said", () => {
   assert.equal(new Judge("waiting", undefined).missing, "no agent waited for you");
   const judge = new Judge("idle", "codex");
   assert.equal(judge.missing, "no agent codex was seen");
-  judge.look([seen()]);
+  judge.look(at([seen()]));
   assert.equal(judge.missing, "codex was not idle");
 });

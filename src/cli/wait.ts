@@ -3,9 +3,10 @@ import { jsonOf, print, printable, say } from "../terminal/index.ts";
 import type { Sighting, SightingState } from "../wire/api/index.ts";
 import { exits } from "./exits.ts";
 import { mistake, no } from "./failure.ts";
-import { followAgents } from "./feed.ts";
+import { type Around, followAgents } from "./feed.ts";
+import { limits } from "./limits.ts";
 import { lookingFrom } from "./looking.ts";
-import { goesBy } from "./one-list.ts";
+import { goesBy, isFromRegistry } from "./one-list.ts";
 import { doingOf, moreBy, whereOf } from "./sighting-words.ts";
 import type { Values } from "./table.ts";
 import { forHowLong, parseDuration } from "./times.ts";
@@ -24,12 +25,12 @@ export async function wait(values: Values): Promise<number> {
   const judge = new Judge(until, name);
   const following = followAgents(values, lookingFrom(values), ending.signal);
   try {
-    for await (const { agents, nowMs } of following) {
-      const reached = judge.look(agents);
+    for await (const around of following) {
+      const reached = judge.look(around);
       // From the first look on: however short the time, what is so already counts.
       if (timeoutMs !== undefined) timer ??= setTimeout(() => ending.abort(), timeoutMs);
       if (!reached) continue;
-      if (values["json"] === true) print(`${jsonOf({ agents: reached, nowMs })}\n`);
+      if (values["json"] === true) print(`${jsonOf({ agents: reached, nowMs: around.nowMs })}\n`);
       else for (const agent of reached) print(`${lineOf(agent)}\n`);
       return exits.ok;
     }
@@ -54,12 +55,17 @@ function timeoutIn(values: Values): number | undefined {
 /** Nothing more will come of what it was told to do. */
 const over: readonly SightingState[] = ["idle", "failed", "lost", "stopped"];
 
-/** Decides whether what is waited for is there. */
+type Seen = { readonly agent: Sighting; readonly atMs: number };
+
+/**
+ * Decides whether what is waited for is there. That nobody tells of an agent any more does not mean that it is
+ * done: its file may be between two writings, and its daemon may be starting again.
+ */
 export class Judge {
   readonly #until: Goal;
   readonly #name: string | undefined;
-  /** Whoever was named and was seen: it may be gone by the time it is done. */
-  readonly #seen = new Map<string, Sighting>();
+  /** Whoever is meant and was seen, and when it last was. */
+  readonly #seen = new Map<string, Seen>();
   readonly #tell: (text: string) => void;
   #wasTold = false;
 
@@ -71,18 +77,23 @@ export class Judge {
   }
 
   /** Those for which it is so; undefined as long as it is not. */
-  look(agents: readonly Sighting[]): readonly Sighting[] | undefined {
-    const meant = agents.filter((agent) => this.#isMeant(agent));
+  look(around: Around): readonly Sighting[] | undefined {
+    const meant = around.agents.filter((agent) => this.#isMeant(agent));
     if (this.#name !== undefined && meant.length === 0 && this.#seen.size === 0) {
       this.#tellOnce(`there is no agent ${printable(this.#name)} yet; waiting for it`);
       return undefined;
     }
-    for (const agent of meant) this.#seen.set(agent.id, agent);
+    for (const agent of meant) this.#seen.set(agent.id, { agent, atMs: around.nowMs });
     if (this.#until === "waiting") {
       if (meant.length === 0) this.#tellOnce("there are no agents yet; waiting for one that waits");
       const waiting = meant.filter(({ state }) => state === "waiting");
       return waiting.length > 0 ? waiting : undefined;
     }
+    return this.#allOver(around);
+  }
+
+  #allOver(around: Around): readonly Sighting[] | undefined {
+    const meant = [...this.#seen.values()].map((seen) => asItIs(seen, around));
     if (meant.some(({ state }) => state === "unknown") && this.#name !== undefined) {
       const more = moreBy(meant.find((agent) => agent.hint !== undefined)?.hint);
       this.#tellOnce(`what ${printable(this.#name)} does is not known${more && `; ${more}`}`);
@@ -90,15 +101,17 @@ export class Judge {
     // Of whom nothing is known nothing can be waited for, unless it was named.
     const judged =
       this.#name === undefined ? meant.filter(({ state }) => state !== "unknown") : meant;
+    // One that was named may come back; of the others those that are there count.
+    const isGoneFine = this.#until === "done" || this.#name === undefined;
     const states: readonly SightingState[] = this.#until === "idle" ? ["idle"] : over;
-    if (!judged.every(({ state }) => states.includes(state))) return undefined;
-    if (this.#until === "idle" && this.#name !== undefined && judged.length === 0) return undefined;
-    if (judged.length > 0) return judged;
-    if (this.#name === undefined) {
+    const isOver = (agent: Sighting): boolean =>
+      states.includes(agent.state) || (isGone(agent) && isGoneFine);
+    if (!judged.every(isOver)) return undefined;
+    if (judged.length === 0) {
       const none = meant.length === 0 ? "there are no agents" : "no agent says what it does";
       this.#tellOnce(`${none}; there is nothing to wait for`);
     }
-    return [...this.#seen.values()];
+    return this.#until === "idle" ? judged.filter((agent) => !isGone(agent)) : judged;
   }
 
   /** What has not come about. */
@@ -119,6 +132,19 @@ export class Judge {
     this.#wasTold = true;
     this.#tell(`${text}\n`);
   }
+}
+
+/** As it is now, or was last seen; and gone if that was too long ago. */
+function asItIs({ agent, atMs }: Seen, { nowMs, isDaemonLost }: Around): Sighting {
+  const isSilentSource = isDaemonLost && isFromRegistry(agent);
+  if (nowMs - atMs <= limits.goneMs || isSilentSource) return agent;
+  return { ...agent, state: "stopped", doing: gone };
+}
+
+const gone = "gone: nothing tells of it any more";
+
+function isGone({ state, doing }: Sighting): boolean {
+  return state === "stopped" && doing === gone;
 }
 
 function lineOf(agent: Sighting): string {
