@@ -20,6 +20,8 @@ export type Look = {
   readonly agents: readonly Sighting[];
   /** Files that tell nothing because something is wrong with them. */
   readonly warnings: readonly Warning[];
+  /** How many more the daemon knows than it tells at once. */
+  readonly untold: number;
   readonly nowMs: number;
 };
 
@@ -36,29 +38,34 @@ export async function lookAround(values: Values): Promise<Look> {
   // Heard below; should it fail while we look, that is no surprise.
   asking?.catch(() => {});
   const { agents: processes, hasDaemon } = surveyProcesses();
-  const told = await (asking ?? (hasDaemon ? ask(values, looking) : []));
+  const { told, untold } = await (asking ?? (hasDaemon ? ask(values, looking) : nobody));
   const nowMs = Date.now();
   const found = { files, registered: [], processes };
   const own = sight(found, { nowMs, hostName: hostname(), ...silentIn(looking) });
   const surroundings = new Surroundings({ env: process.env });
-  return { agents: surroundings.look(joined(told, own), found), warnings, nowMs };
+  return { agents: surroundings.look(joined(told, own), found), warnings, untold, nowMs };
 }
 
-async function ask(values: Values, looking: Looking): Promise<readonly Sighting[]> {
+type Told = { readonly told: readonly Sighting[]; readonly untold: number };
+
+const nobody: Told = { told: [], untold: 0 };
+
+async function ask(values: Values, looking: Looking): Promise<Told> {
   const { call } = await import("./daemon.ts");
   const { isDaemonNamed } = looking;
   try {
-    const { agents }: Partial<Sightings> = await call(
+    const { agents, total = 0 }: Partial<Sightings> = await call(
       values,
       "getStatus",
       { limit: limits.pageMax, ...silentIn(looking) },
       { answerMs: isDaemonNamed ? limits.answerMs : limits.casualAnswerMs },
     );
     // Another program may listen where we ask.
-    return Array.isArray(agents) ? agents : [];
+    if (!Array.isArray(agents)) return nobody;
+    return { told: agents, untold: Math.max(0, total - agents.length) };
   } catch (error) {
     if (isDaemonNamed || !(error instanceof Failure)) throw error;
-    return [];
+    return nobody;
   }
 }
 

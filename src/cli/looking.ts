@@ -11,6 +11,8 @@ export type Looking = {
   /** Where status files are. */
   readonly directory: string;
   readonly silentAfterMs: number | undefined;
+  /** Only those that go by this name or id matter. */
+  readonly agent?: string | undefined;
   /** A daemon that was named must answer; without any other we do. */
   readonly isDaemonNamed: boolean;
 };

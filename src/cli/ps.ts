@@ -25,8 +25,8 @@ export async function ps(values: Values): Promise<number> {
       ? look.agents
       : look.agents.filter((agent) => isOfInterest(agent, look.nowMs));
   if (values["json"] === true) {
-    const { nowMs, warnings } = look;
-    print(`${jsonOf({ agents: shown, total: look.agents.length, nowMs, warnings })}\n`);
+    const { agents, untold, nowMs, warnings } = look;
+    print(`${jsonOf({ agents: shown, total: agents.length + untold, nowMs, warnings })}\n`);
     return exits.ok;
   }
   print(describeAround(shown, look));
@@ -38,14 +38,17 @@ export async function ps(values: Values): Promise<number> {
 }
 
 /** Exported for its test: what else runs on a machine is not the test's to say. */
-export function describeAround(shown: readonly Sighting[], { agents, nowMs }: Look): string {
+export function describeAround(shown: readonly Sighting[], look: Look): string {
+  const { agents, untold, nowMs } = look;
   const hidden = agents.length - shown.length;
   const more = hidden === 0 ? "" : `${hidden} that ended or were lost: --all shows them`;
   if (shown.length === 0) {
     const empty = "no agents; tipstaff install claude-code makes yours tell what they do";
     return `${empty}\n${more === "" ? "" : `${paint("dim", more)}\n`}`;
   }
-  const summary = [summaryOf(shown), ...(more === "" ? [] : [more])].join(" · ");
+  const further =
+    untold === 0 ? "" : `at least ${untold} more are registered: tipstaff agents lists them`;
+  const summary = [summaryOf(shown), more, further].filter((part) => part !== "").join(" · ");
   return `${printColumns(shown, columnsAt(nowMs))}\n${paint("dim", summary)}\n`;
 }
 

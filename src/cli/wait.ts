@@ -23,7 +23,8 @@ export async function wait(values: Values): Promise<number> {
   const ending = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const judge = new Judge(until, name);
-  const following = followAgents(values, lookingFrom(values), ending.signal);
+  const looking = { ...lookingFrom(values), agent: name };
+  const following = followAgents(values, looking, ending.signal);
   try {
     for await (const around of following) {
       const reached = judge.look(around);

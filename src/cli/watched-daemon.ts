@@ -25,7 +25,7 @@ import type { About, AboutFact, DaemonState, Happening } from "./screen/model.ts
 import { askOverview } from "./status.ts";
 import type { Values } from "./table.ts";
 
-export type WatchedDaemonOptions = Pick<Looking, "silentAfterMs" | "isDaemonNamed"> & {
+export type WatchedDaemonOptions = Pick<Looking, "silentAfterMs" | "agent" | "isDaemonNamed"> & {
   readonly signal: AbortSignal;
   /** Something is different now. */
   readonly onNews: () => void;
@@ -229,11 +229,14 @@ export class WatchedDaemon {
   }
 
   async #ask(): Promise<void> {
-    const { silentAfterMs } = this.#options;
-    const silent = silentAfterMs === undefined ? {} : { silentAfterMs };
+    const { silentAfterMs, agent } = this.#options;
+    const wanted = {
+      ...(silentAfterMs === undefined ? {} : { silentAfterMs }),
+      ...(agent === undefined ? {} : { agent }),
+    };
     const id = this.#focusId;
     const [told, focus] = await Promise.all([
-      this.#call("getStatus", { limit: limits.pageMax, ...silent }),
+      this.#call("getStatus", { limit: limits.pageMax, ...wanted }),
       id === undefined ? undefined : this.#askFocus(id),
     ]);
     this.#told = told.agents;

@@ -98,8 +98,10 @@ test("only whom is shown is looked at closely, and what needs a person is found 
   });
   const { agents, total } = await to.done("getStatus", { limit: 2 });
   assert.deepEqual([agents.length, agents[0]?.branch, total], [2, "main", 4]);
+  const named = await to.done("getStatus", { limit: 2, agent: "d" });
+  assert.deepEqual([named.agents.map(({ id }) => id), named.total], [["d"], 1]);
   assert.equal((await to.done("getAttention", {})).total, 4);
-  assert.deepEqual(closely, [2]);
+  assert.deepEqual(closely, [2, 1]);
 });
 
 function watching(

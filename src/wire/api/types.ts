@@ -473,6 +473,8 @@ export type Operations = {
   readonly getStatus: {
     readonly input: {
       readonly limit?: number;
+      /** Only those that go by this name or id. */
+      readonly agent?: string;
       /** Who says that it works is silent after so long without progress. */
       readonly silentAfterMs?: number;
     };

@@ -83,6 +83,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
       "Every agent that is known: from the registry, files, hosts and processes; with the token, or through the socket",
     input: z.strictObject({
       limit: v.whole(1, limits.pageMax).exactOptional().meta({ default: limits.pageDefault }),
+      agent: v.word.exactOptional(),
       silentAfterMs: v
         .whole(1_000, limits.silentAfterMsMax)
         .exactOptional()

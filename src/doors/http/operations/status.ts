@@ -11,12 +11,14 @@ export function statusHandlers({
 }: OperationParts): Pick<Handlers, "getStatus"> {
   return {
     getStatus: (
-      { limit = wireLimits.pageDefault, silentAfterMs = apiLimits.silentAfterMs },
+      { limit = wireLimits.pageDefault, agent, silentAfterMs = apiLimits.silentAfterMs },
       { signal },
     ) =>
       lookInTurns(plane, signal, async (turn) => {
         await turn();
-        const seen = await lookAround({ silentAfterMs });
+        const all = await lookAround({ silentAfterMs });
+        const isMeant = ({ id, name }: Sighting): boolean => id === agent || name === agent;
+        const seen = agent === undefined ? all : all.filter(isMeant);
         // The disk is slow: a turn of its own, and only for whom is shown.
         await turn();
         const agents = lookClosely(seen.slice(0, limit));
