@@ -166,6 +166,35 @@ test("a directory with more files than are watched is told of once, and stops no
   }
 });
 
+test("an id that no file could be named after stays out of the log, is told of once, and hides nobody", async () => {
+  await using place = await temporaryDirectory();
+  await using opened = await openPlane();
+  const longest = `${"é".repeat(127)}e`;
+  for (const [name, id] of Object.entries({
+    fits: longest,
+    long: `${longest}!`,
+    huge: "x".repeat(9_999),
+  })) {
+    writeFileSync(join(place.path, `${name}.json`), JSON.stringify(record(id, undefined)));
+  }
+  const warnings: string[] = [];
+  await using door = await openStatusDoor(opened.plane, {
+    directory: place.path,
+    clock: wallClock,
+    hostName: hostname(),
+    warn: (message) => void warnings.push(message),
+  });
+  assert.deepEqual(
+    (await observed(opened)).map(({ id }) => id),
+    [longest],
+  );
+  assert.equal(door.files.length, 3, "but its file is there for who looks around");
+  writeFileSync(join(place.path, "fits.json"), JSON.stringify(record(`${longest}?`, undefined)));
+  await until(opened, (all) => all.length === 0);
+  assert.equal(warnings.length, 1);
+  assert.match(warnings.join(), /^\S+ has agents whose ids are longer than a name of a file/);
+});
+
 test("of an agent that is registered the registry tells", async () => {
   await using place = await temporaryDirectory();
   await using opened = await openPlane();

@@ -69,7 +69,8 @@ class Seen {
   readonly #byPath = new Map<string, StatusFile>();
   /** By id and path: two files may tell of one agent. */
   readonly #byAgent = new Map<string, Map<string, StatusFile>>();
-  #isCrowded = false;
+  /** What was warned of: with so many files there would be as many lines. */
+  readonly #told = new Set<string>();
 
   constructor(plane: Plane, options: StatusDoorOptions) {
     this.#plane = plane;
@@ -109,6 +110,11 @@ class Seen {
     const file = { path, record };
     this.#byPath.set(path, file);
     const id = record.agent_id;
+    if (Buffer.byteLength(id) > limits.notedIdBytesMax) {
+      // Cut off, it could be another's. It is there for who looks around, and the log never hears of it.
+      this.#tell("has agents whose ids are longer than a name of a file; they have no history");
+      return before;
+    }
     this.#byAgent.set(id, (this.#byAgent.get(id) ?? new Map()).set(path, file));
     return new Set([...before, id]);
   }
@@ -124,12 +130,15 @@ class Seen {
     return new Set([id]);
   }
 
-  /** Once: with so many files there would be as many lines. */
   #tellOfCrowd(): void {
-    if (this.#isCrowded) return;
-    this.#isCrowded = true;
+    this.#tell(`has more than ${limits.watchedFilesMax} files; the others are not watched`);
+  }
+
+  #tell(problem: string): void {
+    if (this.#told.has(problem)) return;
+    this.#told.add(problem);
     const { directory, warn } = this.#options;
-    warn(`${directory} has more than ${limits.watchedFilesMax} files; the others are not watched`);
+    warn(`${directory} ${problem}`);
   }
 
   /** Some together, so that they share commits. What changes nothing waits for none: others get a turn. */

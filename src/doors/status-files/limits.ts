@@ -29,6 +29,8 @@ export const limits = {
   watchedFilesMax: 10_000,
   /** Of each text that the log takes over from a file. */
   notedCharactersMax: 500,
+  /** Of an id there: no system has longer names of files, so no file of such an agent is named after it. */
+  notedIdBytesMax: 255,
   /** How often a registered agent's file is written anew, and for how many there is one. */
   mirrorBeatMs: 20_000,
   mirroredMax: 1_000,
