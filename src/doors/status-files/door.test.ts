@@ -166,6 +166,31 @@ test("a directory with more files than are watched is told of once, and stops no
   }
 });
 
+test("files that change or vanish together share commits", async () => {
+  await using place = await temporaryDirectory();
+  let commits = 0;
+  await using opened = await openPlane({
+    onCommit: () => {
+      commits += 1;
+    },
+  });
+  const ids = Array.from({ length: 1_000 }, (_, index) => `many-${index}`);
+  const write = (state: "working" | "failed"): void => {
+    for (const id of ids) {
+      writeFileSync(join(place.path, `${id}.json`), JSON.stringify(record(id, { state })));
+    }
+  };
+  write("working");
+  await using _door = await open(opened, place.path);
+  commits = 0;
+  write("failed");
+  await until(opened, (all) => all.every(({ state }) => state === "failed"));
+  for (const id of ids) rmSync(join(place.path, `${id}.json`));
+  await until(opened, (all) => all.length === 0);
+  // One for each took 20 s with ten thousand files.
+  assert(commits < 200, `${commits} commits`);
+});
+
 test("an id that no file could be named after stays out of the log, is told of once, and hides nobody", async () => {
   await using place = await temporaryDirectory();
   await using opened = await openPlane();
@@ -189,6 +214,8 @@ test("an id that no file could be named after stays out of the log, is told of o
     [longest],
   );
   assert.equal(door.files.length, 3, "but its file is there for who looks around");
+  writeFileSync(join(place.path, "more.json"), JSON.stringify(record(`${longest}!`, undefined)));
+  await eventually(() => assert.equal(door.files.length, 4));
   writeFileSync(join(place.path, "fits.json"), JSON.stringify(record(`${longest}?`, undefined)));
   await until(opened, (all) => all.length === 0);
   assert.equal(warnings.length, 1);

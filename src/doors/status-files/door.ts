@@ -46,6 +46,7 @@ export async function openStatusDoor(
       await seen.take(change);
       first.resolve();
     }
+    await seen.settled();
   })().catch((fault: unknown) => {
     warn(`${directory} is not watched any more`, fault);
     first.resolve();
@@ -69,6 +70,9 @@ class Seen {
   readonly #byPath = new Map<string, StatusFile>();
   /** By id and path: two files may tell of one agent. */
   readonly #byAgent = new Map<string, Map<string, StatusFile>>();
+  /** Of whom the log has to be told, and whether that is under way. */
+  #news = new Set<string>();
+  #telling: Promise<void> | undefined;
   /** What was warned of: with so many files there would be as many lines. */
   readonly #told = new Set<string>();
 
@@ -81,20 +85,52 @@ class Seen {
     return [...this.#byPath.values()];
   }
 
+  /** Waits for the log only at the beginning, and where there is too much to remember meanwhile. */
   async take(change: Change): Promise<void> {
     switch (change.type) {
       case "snapshot": {
         for (const file of change.files) this.#put(file);
         const known = await this.#plane.read(({ observed }) => [...observed.byId.keys()]);
-        return await this.#updateAll(new Set([...known, ...this.#byAgent.keys()]));
+        this.#note([...known, ...this.#byAgent.keys()]);
+        return await this.settled();
       }
       case "upsert":
       case "state":
-        return await this.#updateAll(this.#put(change.file));
+        this.#note(this.#put(change.file));
+        break;
       case "remove":
-        return await this.#updateAll(this.#remove(change.path));
+        this.#note(this.#remove(change.path));
+        break;
       case "warnings":
         return;
+    }
+    if (this.#news.size >= limits.watchedFilesMax) await this.settled();
+  }
+
+  /** Resolves when all that was taken is in the log. */
+  async settled(): Promise<void> {
+    await this.#telling;
+  }
+
+  #note(ids: Iterable<string>): void {
+    for (const id of ids) this.#news.add(id);
+    if (this.#news.size === 0) return;
+    this.#telling ??= this.#tellNews();
+  }
+
+  /** What comes while a commit is under way shares the next, however many files changed at once. */
+  async #tellNews(): Promise<void> {
+    try {
+      while (this.#news.size > 0) {
+        const ids = this.#news;
+        this.#news = new Set();
+        await this.#updateAll(ids);
+      }
+    } catch (fault) {
+      const { directory, warn } = this.#options;
+      warn(`what ${directory} tells could not be noted`, fault);
+    } finally {
+      this.#telling = undefined;
     }
   }
 
