@@ -3,7 +3,8 @@
  * without a daemon: `tipstaff/status`.
  */
 import { randomUUID } from "node:crypto";
-import { resolve } from "node:path";
+import { realpathSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import {
   type Change,
   idleClock,
@@ -85,7 +86,7 @@ export async function openStatus(options: StatusOptions): Promise<Status> {
   const { TMUX, TMUX_PANE } = process.env;
   const directory = resolve(directoryOf(options));
   requireSafeId(id);
-  const path = statusPath(directory, id);
+  const path = statusPath(realPath(directory), id);
   if (taken.has(path)) throw new StatusError("id_taken", [`${id} is open in this process already`]);
   taken.add(path);
   try {
@@ -198,6 +199,16 @@ function directoryOf({ directory }: { readonly directory?: string | undefined })
   return directory ?? statusDirectory({ env: process.env });
 }
 
+/** Where links lead, as far as there is something. A directory that is not there yet is below one that is. */
+function realPath(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    const above = dirname(path);
+    return above === path ? path : join(realPath(above), basename(path));
+  }
+}
+
 /** Undefined where it was removed under our feet. */
 function workingDirectory(): string | undefined {
   try {
@@ -214,7 +225,7 @@ function newId(name: string): string {
   return `${sanitizeAgentId(name.slice(0, idPrefixMax), "agent")}-${randomUUID()}`;
 }
 
-/** Paths that a writer of this process has, or is about to have. */
+/** Paths, without links on the way, that a writer of this process has, or is about to have. */
 const taken = new Set<string>();
 const open = new Set<StatusWriter>();
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
@@ -226,6 +226,26 @@ test("one process has one writer of an id, until that is closed", async () => {
   await using again = await openStatus(options);
   assert.equal(again.id, "a");
   assert.deepEqual(readdirSync(scratch.path), ["a.json"]);
+});
+
+test("an id is taken by whichever way its directory is reached, even before it is there", async () => {
+  await using scratch = await temporaryDirectory();
+  mkdirSync(join(scratch.path, "real"));
+  symlinkSync("real", join(scratch.path, "link"));
+  const at = (directory: string): { readonly name: string; id: string; directory: string } => ({
+    name: "n",
+    id: "a",
+    directory: join(scratch.path, directory),
+  });
+  const [first, second] = await Promise.allSettled([
+    openStatus(at("real/new/status")),
+    openStatus(at("link/new/status")),
+  ]);
+  assert(first.status === "fulfilled");
+  await using opened = first.value;
+  assert.equal(second.status === "rejected" && second.reason.code, "id_taken");
+  await assert.rejects(openStatus(at("link/new/status")), { code: "id_taken" });
+  assert.equal(opened.problem, undefined);
 });
 
 test("nothing is left listening when the last status is closed", async () => {

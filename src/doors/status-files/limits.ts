@@ -22,6 +22,8 @@ export const limits = {
   coarseTimesMs: 2_000,
   /** What one writer changes within this time is written once. */
   writeGapMs: 100,
+  /** What could not be written is tried again so often: a disk that is full may have room again. */
+  writeAgainMs: 2_000,
   /** Asking the system for the home of another user. */
   userLookupMs: 2_000,
 

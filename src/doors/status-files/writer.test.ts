@@ -265,6 +265,25 @@ test("[AS-27] a directory that vanishes is made again, and one that cannot be is
   assert.equal(scene.record.task?.summary, "and on");
 });
 
+test("what could not be written is tried again after 2 s, and not before", async () => {
+  await using scratch = await temporaryDirectory();
+  const directory = join(scratch.path, "status");
+  await using scene = await Scene.open(directory);
+  const { writer, clock } = scene;
+  rmSync(directory, { recursive: true });
+  writeFileSync(directory, "in the way");
+  writer.waiting("delete?");
+  await clock.pass(200);
+  for (let turn = 0; turn < 1_000 && !writer.problem; turn++) await new Promise(setImmediate);
+  assert(writer.problem);
+  rmSync(directory);
+  await clock.pass(1_800);
+  assert(writer.problem);
+  await clock.pass(300);
+  for (let turn = 0; turn < 1_000 && writer.problem; turn++) await new Promise(setImmediate);
+  assert.equal(scene.record.task?.summary, "delete?");
+});
+
 test("[AS-28] a part that no reader would take is left out, the rest is written, and the problem says why", async () => {
   await using scratch = await temporaryDirectory();
   await using scene = await Scene.open(scratch.path, { goal: "kept" });

@@ -41,6 +41,8 @@ export class StatusWriter implements AsyncDisposable {
   #written: StatusRecord | undefined;
   #writtenAtMs = 0;
   #isDirty = true;
+  /** What was last said is not on disk: that is tried again, but not ten times a second. */
+  #hasFailed = false;
   #isClosed = false;
   #problem: Error | undefined;
   #temporary: string | undefined;
@@ -129,14 +131,17 @@ export class StatusWriter implements AsyncDisposable {
 
   async #beat(): Promise<void> {
     while (!this.#isClosed) {
-      const gapMs = this.#isDirty ? limits.writeGapMs : wireLimits.heartbeatMs;
-      await this.#until(this.#writtenAtMs + gapMs);
+      await this.#until(this.#writtenAtMs + (this.#isDirty ? this.#gapMs : wireLimits.heartbeatMs));
       const sinceMs = this.#clock.nowMs() - this.#writtenAtMs;
       // A clock that was set back would otherwise stop the heart for as long.
       this.#isDirty ||= sinceMs >= wireLimits.heartbeatMs || sinceMs < 0;
-      const isDue = sinceMs >= limits.writeGapMs || sinceMs < 0;
+      const isDue = sinceMs >= this.#gapMs || sinceMs < 0;
       if (this.#isDirty && isDue && !this.#isClosed) await this.flush();
     }
+  }
+
+  get #gapMs(): number {
+    return this.#hasFailed ? limits.writeAgainMs : limits.writeGapMs;
   }
 
   /** Until then, or until there is something to do. */
@@ -163,9 +168,13 @@ export class StatusWriter implements AsyncDisposable {
         this.#temporary = path;
       });
       this.#written = record;
+      this.#hasFailed = false;
       this.#problem = errors.length === 0 ? undefined : new StatusError("invalid_status", errors);
     } catch (error) {
       this.#problem = asError(error);
+      this.#hasFailed = true;
+      this.#isDirty = true;
+      this.#wake?.();
     }
   }
 
