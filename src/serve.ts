@@ -154,6 +154,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
         warn,
       }),
     );
+  if (statusDoor) metrics.countFiles(() => statusDoor.files);
   if (status?.isMirroring) {
     opened.use(await openMirror(plane, { directory: status.directory, clock: idleClock, warn }));
   }

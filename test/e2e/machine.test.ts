@@ -46,6 +46,8 @@ suite("agents of this machine", { skip }, () => {
       sighting.known.map(({ source, word }) => [source, word]),
       [["hook", "input-required"]],
     );
+    const metrics = await daemon.ask("GET", "/metrics");
+    assert.match(metrics, /^tipstaff_status_files\{state="input-required"\} 1$/m);
 
     removeStatusFile(directory, "claude-code-1");
     await shows(now, ".needs", /Nothing needs you/);

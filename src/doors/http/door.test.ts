@@ -20,6 +20,12 @@ import { Plane } from "../../plane/index.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import type { Overview, Page } from "../../wire/api/index.ts";
 import {
+  printTimestamp,
+  type StatusFile,
+  type StatusRecord,
+  schemaVersion,
+} from "../../wire/status-file/index.ts";
+import {
   type About,
   Credentials,
   type HttpDoor,
@@ -267,6 +273,30 @@ test("a fault of ours is told to the owner and not to the caller", async (t) => 
     faults.map(([fault, path]) => [String(fault), path]),
     [["Error: secret insides", "/metrics"]],
   );
+});
+
+test("metrics count status files by what each means at that moment", async (t) => {
+  const { ask, clock, metrics } = await open(t);
+  const { body: none } = await ask("/metrics");
+  assert.doesNotMatch(none, /^tipstaff_status_files\{/m, "nobody watches any");
+  metrics.countFiles(() => [
+    statusFile("a", clock.nowMs(), { state: "input-required" }),
+    statusFile("b", clock.nowMs(), { state: "input-required" }),
+    statusFile("c", clock.nowMs()),
+    statusFile("d", clock.nowMs() - 50_000, { state: "working" }),
+  ]);
+  const { body } = await ask("/metrics");
+  const counts = (text: string): readonly string[] =>
+    text
+      .split("\n")
+      .filter((line) => line.startsWith("tipstaff_status_files{") && !line.endsWith(" 0"));
+  const waiting = 'tipstaff_status_files{state="input-required"} 2';
+  const idle = 'tipstaff_status_files{state="idle"} 1';
+  assert.deepEqual(counts(body), ['tipstaff_status_files{state="working"} 1', waiting, idle]);
+  assert.match(body, /^tipstaff_status_files\{state="stopped"\} 0$/m);
+  metrics.countFiles(() => [statusFile("d", clock.nowMs() - 60_001, { state: "working" })]);
+  const { body: later } = await ask("/metrics");
+  assert.deepEqual(counts(later), ['tipstaff_status_files{state="stale"} 1']);
 });
 
 test("metrics show all methods from the start, and the state as it is", async (t) => {
@@ -924,4 +954,10 @@ function toMessage(lines: readonly string[]): Message {
     return [name === "" ? "comment" : name, value.join(": ")];
   });
   return Object.fromEntries(fields);
+}
+
+function statusFile(id: string, atMs: number, task?: StatusRecord["task"]): StatusFile {
+  const runtime = { lifecycle: "running", updated_at: printTimestamp(atMs) } as const;
+  const about = { schema_version: schemaVersion, agent_id: id, agent_name: id, runtime } as const;
+  return { path: `/${id}.json`, record: task ? { ...about, task } : about };
 }

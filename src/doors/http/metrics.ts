@@ -7,6 +7,13 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { livingCount, observedStates } from "../../core/index.ts";
 import type { Plane } from "../../plane/index.ts";
+import {
+  type DerivedState,
+  deriveState,
+  recordStates,
+  type StatusFile,
+  limits as statusLimits,
+} from "../../wire/status-file/index.ts";
 
 export class Metrics {
   readonly #registry = new Registry();
@@ -14,10 +21,12 @@ export class Metrics {
   readonly #agentsAlive: Gauge;
   readonly #leasesActive: Gauge;
   readonly #observed: Gauge;
+  readonly #statusFiles: Gauge;
   readonly #logSequence: Gauge;
   readonly #watchers: Gauge;
   readonly #commitSeconds: Histogram;
   readonly #commitEntries: Histogram;
+  #files: (() => readonly StatusFile[]) | undefined;
 
   /** `methods` are all that can be counted, so that a caller cannot make up new series. */
   constructor({ methods }: { readonly methods: readonly string[] }) {
@@ -35,6 +44,12 @@ export class Metrics {
     this.#observed = new Gauge({
       name: "tipstaff_agents_observed",
       help: "Agents that files and hosts tell of, by what they are doing; registered ones are not counted.",
+      labelNames: ["state"],
+      registers,
+    });
+    this.#statusFiles = new Gauge({
+      name: "tipstaff_status_files",
+      help: "Status files that are watched, by what each means now; those the daemon wrote are not counted.",
       labelNames: ["state"],
       registers,
     });
@@ -85,9 +100,15 @@ export class Metrics {
     this.#commitEntries.observe(entries);
   }
 
+  /** From now on they are counted too. */
+  countFiles(files: () => readonly StatusFile[]): void {
+    this.#files = files;
+  }
+
   /** All of it in the text format, with the gauges as they are now. */
   async print(plane: Plane): Promise<string> {
-    const now = await plane.read(({ registry, leases, observed }) => ({
+    const now = await plane.read(({ registry, leases, observed }, nowMs) => ({
+      nowMs,
       agents: livingCount(registry),
       leases: leases.held.size,
       observed: { ...observed.counts },
@@ -95,8 +116,18 @@ export class Metrics {
     this.#agentsAlive.set(now.agents);
     this.#leasesActive.set(now.leases);
     for (const state of observedStates) this.#observed.set({ state }, now.observed[state]);
+    if (this.#files) this.#setFiles(this.#files(), now.nowMs);
     this.#logSequence.set(plane.durableSequence);
     this.#watchers.set(plane.watchers);
     return this.#registry.metrics();
+  }
+
+  #setFiles(files: readonly StatusFile[], nowMs: number): void {
+    const counts = new Map<DerivedState, number>();
+    for (const { record } of files) {
+      const state = deriveState(record, { nowMs, staleAfterMs: statusLimits.staleAfterMs });
+      counts.set(state, (counts.get(state) ?? 0) + 1);
+    }
+    for (const state of recordStates) this.#statusFiles.set({ state }, counts.get(state) ?? 0);
   }
 }

@@ -24,6 +24,7 @@ export {
   lifecycles,
   markKey,
   type Runtime,
+  recordStates,
   type StatusFile,
   type StatusRecord,
   schemaVersion,

@@ -22,11 +22,18 @@ export const taskStates = [
 ] as const;
 export type TaskState = (typeof taskStates)[number];
 
-/**
- * What a reader makes of a record. `idle` and `stale` are never written; `missing` is a file that was
- * expected and is not there.
- */
-export type DerivedState = TaskState | "idle" | "stale" | "missing" | "running" | "stopped";
+/** What a reader makes of a record. `idle` and `stale` are never written. */
+export type RecordState = TaskState | "idle" | "stale" | "running" | "stopped";
+export const recordStates: readonly RecordState[] = [
+  ...taskStates,
+  "idle",
+  "stale",
+  "running",
+  "stopped",
+];
+
+/** `missing` is a file that was expected and is not there. */
+export type DerivedState = RecordState | "missing";
 
 export const goalSource = "initial-prompt";
 
