@@ -7,6 +7,7 @@ import { type FSWatcher, statfsSync, statSync, watch } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import type { Clock } from "./clock.ts";
 import { limits } from "./limits.ts";
+import { codeOf } from "./read.ts";
 
 /** What may have changed since it was last taken. */
 export type News = {
@@ -99,9 +100,9 @@ export class DirectoryEvents implements Disposable {
       watcher.on("error", () => this.#detach());
       // It may have come between looking for it and listening to what is above it.
       if (below !== undefined && identify(resolve(path, below))) this.#detach();
-    } catch {
-      // No watches left, or not allowed: what is above would say nothing about the files in it.
-      return path === this.#directory;
+    } catch (error) {
+      // Gone already. No watches left, or not allowed: what is above would say nothing about what is in it.
+      return codeOf(error) !== "ENOENT";
     }
     this.#isReliable = !isRemote(path);
     return true;
