@@ -1,7 +1,8 @@
 /**
  * Status files as the plane sees them: each change of what an agent does becomes a fact in the log, so that
  * its day can be told afterwards. The files stay what they are; nothing here writes one. A file that we
- * wrote ourselves (`mirror.ts`) is not read back, and of an agent that is registered the registry tells.
+ * wrote ourselves (`mirror.ts`) is not read back, what another daemon mirrors is as good as any other, and of an
+ * agent that is registered the registry tells.
  */
 import { agentId, observedId } from "../../core/index.ts";
 import type { Plane } from "../../plane/index.ts";
@@ -13,7 +14,7 @@ import {
 } from "../../wire/status-file/index.ts";
 import type { Clock } from "./clock.ts";
 import { limits } from "./limits.ts";
-import { isMirrored } from "./mirror.ts";
+import { isLeftToUs, sweep } from "./mirror.ts";
 import { type Change, watchDirectory } from "./watch.ts";
 
 export type StatusDoorOptions = {
@@ -89,6 +90,7 @@ class Seen {
   async take(change: Change): Promise<void> {
     switch (change.type) {
       case "snapshot": {
+        sweep(change.files, this.#options.warn);
         for (const file of change.files) this.#put(file);
         const known = await this.#plane.read(({ observed }) => [...observed.byId.keys()]);
         this.#note([...known, ...this.#byAgent.keys()]);
@@ -136,7 +138,7 @@ class Seen {
 
   /** Answers with whom that may be news of. */
   #put({ path, record }: StatusFile): ReadonlySet<string> {
-    if (isMirrored(record)) return this.#remove(path);
+    if (isLeftToUs(record)) return this.#remove(path);
     const isNew = !this.#byPath.has(path);
     if (isNew && this.#byPath.size >= limits.watchedFilesMax) {
       this.#tellOfCrowd();

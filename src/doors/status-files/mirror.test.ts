@@ -28,16 +28,16 @@ test("registered agents are mirrored, marked as ours, and never read back", asyn
   await plane.submit(register("ada"), me, () => ({}));
   writeStatusFile(place.path, mirrored("left-behind"));
   {
-    await using _mirror = await openMirror(plane, {
-      directory: place.path,
-      warn,
-      clock: idleClock,
-    });
     await using door = await openStatusDoor(plane, {
       directory: place.path,
       clock: idleClock,
       hostName: hostname(),
       warn,
+    });
+    await using _mirror = await openMirror(plane, {
+      directory: place.path,
+      warn,
+      clock: idleClock,
     });
     assert.deepEqual(readdirSync(place.path), ["ada.json"], "an earlier daemon's are swept");
     assert.deepEqual(door.files, []);
@@ -81,6 +81,26 @@ test("a record that calls itself mirrored removes nothing but itself, and only w
     "victim.json",
   ]);
   assert.deepEqual(readdirSync(place.path).sort(), ["outside.json", "status"]);
+});
+
+test("without a mirror too, what a dead daemon left is swept, and what a living one mirrors is seen", async () => {
+  await using place = await temporaryDirectory();
+  await using opened = await openPlane();
+  writeStatusFile(place.path, mirrored("left-behind"));
+  writeStatusFile(place.path, {
+    ...mirrored("living"),
+    x_meta: { tipstaff: { mirror: true, daemon: process.ppid } },
+  });
+  await using door = await openStatusDoor(opened.plane, {
+    directory: place.path,
+    clock: idleClock,
+    hostName: hostname(),
+    warn,
+  });
+  assert.deepEqual(readdirSync(place.path), ["living.json"]);
+  assert.equal(door.files.length, 1);
+  const observed = await opened.plane.read((state) => [...state.observed.byId.keys()]);
+  assert.deepEqual(observed, ["living"]);
 });
 
 test("a file that an agent writes itself is left to it, also when it was mirrored before", async () => {

@@ -10,6 +10,7 @@ import {
   type JsonObject,
   markKey,
   printTimestamp,
+  type StatusFile,
   type StatusRecord,
   schemaVersion,
   summarize,
@@ -43,7 +44,7 @@ function marksOf({ x_meta: meta }: StatusRecord): Readonly<Record<string, unknow
 /** Resolves when there is a file for everyone who is here. */
 export async function openMirror(plane: Plane, options: MirrorOptions): Promise<AsyncDisposable> {
   const mirror = new Mirror(plane, options);
-  mirror.sweep();
+  sweep(readDirectory(options.directory).files, options.warn);
   const { clock } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -118,18 +119,6 @@ class Mirror {
   constructor(plane: Plane, options: MirrorOptions) {
     this.#plane = plane;
     this.#options = options;
-  }
-
-  /** What a record says of itself names no file: it goes by the path it was read from. */
-  sweep(): void {
-    for (const { path, record } of readDirectory(this.#options.directory).files) {
-      if (agentIdOf(path) !== record.agent_id || !isLeftToUs(record)) continue;
-      try {
-        removeFile(path);
-      } catch (fault) {
-        this.#options.warn(`${path} was left behind and cannot be removed`, fault);
-      }
-    }
   }
 
   /** One after the other. Whoever asks before the next has begun shares it: it will see the same. */
@@ -210,8 +199,23 @@ class Mirror {
   }
 }
 
+/**
+ * Removes what earlier daemons left, so it comes before there is a mirror of our own. What a record says of itself
+ * names no file: it goes by the path it was read from.
+ */
+export function sweep(files: readonly StatusFile[], warn: MirrorOptions["warn"]): void {
+  for (const { path, record } of files) {
+    if (agentIdOf(path) !== record.agent_id || !isLeftToUs(record)) continue;
+    try {
+      removeFile(path);
+    } catch (fault) {
+      warn(`${path} was left behind and cannot be removed`, fault);
+    }
+  }
+}
+
 /** Mirrored by us, or by a daemon that is no more. */
-function isLeftToUs(record: StatusRecord): boolean {
+export function isLeftToUs(record: StatusRecord): boolean {
   return isMirrored(record) && !isLivingDaemon(marksOf(record)["daemon"]);
 }
 
