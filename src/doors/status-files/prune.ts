@@ -11,6 +11,7 @@ import {
   limits as wireLimits,
 } from "../../wire/status-file/index.ts";
 import { pathIn, tidyPath } from "./directory.ts";
+import { systemPath } from "./names.ts";
 import { codeOf, isSameStamp, listNames, readFound, type Stamp, stampOf } from "./read.ts";
 import { isTemporaryName, removeFile } from "./write.ts";
 
@@ -82,7 +83,8 @@ export function findCandidates(directory: string, options: PruneOptions): readon
 /** False if it was written again since. A file that is gone counts as removed. */
 export function removeUnchanged({ path, stamp, isLink }: Candidate): boolean {
   try {
-    if (!isSameStamp(stampOf(isLink ? lstatSync(path) : statSync(path)), stamp)) return false;
+    const stats = isLink ? lstatSync(systemPath(path)) : statSync(systemPath(path));
+    if (!isSameStamp(stampOf(stats), stamp)) return false;
   } catch (error) {
     // A link whose file is gone is still there to be removed.
     if (codeOf(error) !== "ENOENT") return false;

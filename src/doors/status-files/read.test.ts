@@ -15,7 +15,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Child } from "../../testing/child.ts";
 import { temporaryDirectory } from "../../testing/temporary.ts";
-import { type DirectoryRead, readDirectory, readStatusFile } from "./index.ts";
+import { limits as wireLimits } from "../../wire/status-file/index.ts";
+import { type DirectoryRead, prune, readDirectory, readStatusFile } from "./index.ts";
 
 function recordOf(id: string, updatedAt = "2026-06-20T16:45:00Z"): string {
   return JSON.stringify({
@@ -216,7 +217,9 @@ test("[AS-42] a file that is not there any more is no file, and no warning", asy
   }
 });
 
-test("a name that is not UTF-8 is told of", { skip: process.platform !== "linux" }, async () => {
+test("a record whose file has a name that is not UTF-8 is read, and pruned, like any other", {
+  skip: process.platform !== "linux",
+}, async () => {
   await using scratch = await temporaryDirectory();
   const name = Buffer.concat([
     Buffer.from(`${scratch.path}/`),
@@ -224,9 +227,14 @@ test("a name that is not UTF-8 is told of", { skip: process.platform !== "linux"
     Buffer.from(".json"),
   ]);
   writeFileSync(name, recordOf("x"));
-  assert.deepEqual(toldOf(readDirectory(scratch.path), scratch.path), {
-    "\ufffd.json": "unreadable: EILSEQ",
-  });
+  const { files } = readDirectory(scratch.path);
+  assert.deepEqual(
+    files.map(({ path, record }) => [path, record.agent_id]),
+    [[join(scratch.path, "\udcff.json"), "x"]],
+  );
+  const nowMs = Date.now() + 2 * wireLimits.pruneAfterMs;
+  assert.equal(prune(scratch.path, { nowMs }).length, 1);
+  assert.deepEqual(readdirSync(scratch.path), []);
 });
 
 test("[AS-45] reading changes nothing", async () => {

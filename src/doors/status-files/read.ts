@@ -22,6 +22,7 @@ import {
 } from "../../wire/status-file/index.ts";
 import { agentIdOf, pathIn, tidyPath } from "./directory.ts";
 import { limits } from "./limits.ts";
+import { decodeName, systemPath } from "./names.ts";
 
 export type Warning = {
   readonly path: string;
@@ -108,7 +109,7 @@ export function listNames(directory: string): {
 } {
   const tidy = tidyPath(directory);
   try {
-    const names = readdirSync(tidy).filter((name) => name.endsWith(".json"));
+    const names = namesIn(tidy).filter((name) => name.endsWith(".json"));
     return { directory: tidy, names: byCodePoint(names), warnings: [] };
   } catch (error) {
     const code = codeOf(error);
@@ -119,12 +120,17 @@ export function listNames(directory: string): {
   }
 }
 
+/** Almost always they are UTF-8; only where one may not be are they asked for as bytes. */
+function namesIn(directory: string): string[] {
+  const names = readdirSync(directory);
+  if (!names.some((name) => name.includes("\ufffd"))) return names;
+  return readdirSync(directory, { encoding: "buffer" }).map(decodeName);
+}
+
 /** What a name that was just listed turns out to be. A file that is gone already is no news. */
 function readName(path: string, options: ReadOptions): Judged {
   const found = readFound(path, options);
-  if (!found.isGone) return judge(path, found.read);
-  // Node cannot open a name that is not UTF-8: it was listed, and yet it is not there.
-  return path.includes("\ufffd") ? { warning: asWarning(path, ["EILSEQ"]) } : {};
+  return found.isGone ? {} : judge(path, found.read);
 }
 
 /** A record under another name than its own is both. */
@@ -148,7 +154,7 @@ export function readFound(path: string, options: ReadOptions): Found {
   const { fileBytesMax = wireLimits.fileBytesMax } = options;
   let descriptor: number;
   try {
-    descriptor = openSync(path, constants.O_RDONLY | nonBlocking);
+    descriptor = openSync(systemPath(path), constants.O_RDONLY | nonBlocking);
   } catch (error) {
     return notOpened(path, codeOf(error));
   }
@@ -223,7 +229,7 @@ function readAll(descriptor: number, size: number, bytesMax: number): Uint8Array
 function notOpened(path: string, code: string): Found {
   let stamp = noStamp;
   try {
-    const stats = lstatSync(path);
+    const stats = lstatSync(systemPath(path));
     stamp = stampOf(stats);
     if (code === "ENOENT") {
       // A file that has only just come is as good as not there yet.
@@ -243,10 +249,6 @@ function found(read: Read, stamp: Stamp): Found {
 
 function unreadable(reason: string): Read {
   return { problem: { kind: "unreadable", errors: [reason] } };
-}
-
-function asWarning(path: string, errors: readonly string[]): Warning {
-  return { path, kind: "unreadable", errors };
 }
 
 /** Comparing by code points is slow, and needed only where there is something beyond the first plane. */

@@ -93,6 +93,28 @@ test("a watch begins with all there is, and goes on with what changes", async ()
   assert.equal(await scene.next(), "remove a");
 });
 
+test("a file whose name is not UTF-8 is followed like any other", {
+  skip: process.platform !== "linux",
+}, async () => {
+  await using scratch = await temporaryDirectory();
+  await using scene = new Scene(scratch.path);
+  assert.equal(await scene.next(), "snapshot");
+  const path = Buffer.concat([
+    Buffer.from(`${scratch.path}/`),
+    Buffer.of(0xff),
+    Buffer.from(".json"),
+  ]);
+  const write = (name: string): void =>
+    writeFileSync(path, JSON.stringify(recordOf("a", scene.clock.nowMs(), name)));
+  write("one");
+  assert.equal(await scene.next(), "upsert a one idle");
+  assert.equal(await scene.next(), "warnings id-mismatch");
+  write("other");
+  assert.equal(await scene.next(), "upsert a other idle");
+  rmSync(path);
+  assert.equal(await scene.next(), "remove a");
+});
+
 test("what changes many times in a moment is told once, as it is in the end", async () => {
   await using scratch = await temporaryDirectory();
   await using scene = new Scene(scratch.path);

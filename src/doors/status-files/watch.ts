@@ -21,6 +21,7 @@ import { type Clock, wallClock } from "./clock.ts";
 import { pathIn, tidyPath } from "./directory.ts";
 import { DirectoryEvents } from "./events.ts";
 import { limits } from "./limits.ts";
+import { systemPath } from "./names.ts";
 import {
   isSameStamp,
   judge,
@@ -217,7 +218,7 @@ class Directory {
     const last = this.#byName.get(name);
     if (!last || last.readAtMs - last.stamp.modifiedAtMs < limits.coarseTimesMs) return false;
     try {
-      return isSameStamp(stampOf(statSync(pathIn(this.#path, name))), last.stamp);
+      return isSameStamp(stampOf(statSync(systemPath(pathIn(this.#path, name)))), last.stamp);
     } catch {
       return false;
     }

@@ -25,6 +25,7 @@ import {
 import { pathIn, requireSafeId, statusPath, tidyPath } from "./directory.ts";
 import { StatusError } from "./errors.ts";
 import { limits } from "./limits.ts";
+import { systemPath } from "./names.ts";
 import { codeOf } from "./read.ts";
 
 /**
@@ -81,7 +82,7 @@ export function removeStatusFile(directory: string, agentId: string): void {
 
 export function removeFile(path: string): void {
   try {
-    unlinkSync(path);
+    unlinkSync(systemPath(path));
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
   }
@@ -133,7 +134,7 @@ function openTemporary(directory: string, agentId: string): Temporary {
   for (let tries = 1; ; tries++) {
     const path = pathIn(directory, temporaryName(agentId));
     try {
-      return { path, descriptor: openSync(path, exclusive, 0o600), isOpen: true };
+      return { path, descriptor: openSync(systemPath(path), exclusive, 0o600), isOpen: true };
     } catch (error) {
       const code = codeOf(error);
       if (code === "ENOENT" && !isMade) {
@@ -191,7 +192,7 @@ function putInPlace(temporary: Temporary, target: string): void {
   close(temporary);
   for (let tries = 1; ; tries++) {
     try {
-      renameSync(temporary.path, target);
+      renameSync(systemPath(temporary.path), systemPath(target));
       return;
     } catch (error) {
       const isHeld = process.platform === "win32" && /^(?:EPERM|EACCES|EBUSY)$/.test(codeOf(error));
@@ -213,6 +214,6 @@ function discard(temporary: Temporary): void {
     close(temporary);
   } catch {}
   try {
-    unlinkSync(temporary.path);
+    unlinkSync(systemPath(temporary.path));
   } catch {}
 }
