@@ -13,16 +13,12 @@ import {
   openHttpDoor,
   Timeline,
 } from "./doors/http/index.ts";
-import {
-  idleClock,
-  openMirror,
-  openStatusDoor,
-  type StatusDoor,
-} from "./doors/status-files/index.ts";
+import { openMirror, openStatusDoor, type StatusDoor } from "./doors/status-files/index.ts";
 import { openWriter } from "./emitters/index.ts";
 import { type Log, MemoryLog, SqliteLog } from "./log/index.ts";
 import { type Keep, keepTime, Plane, SteadyClock } from "./plane/index.ts";
 import { findProcesses, Surroundings } from "./sightings/index.ts";
+import { idleClock } from "./status-files/index.ts";
 import {
   clearSocket,
   Embeddings,

@@ -18,7 +18,7 @@ import {
   statusPath,
   type Warning,
   watchDirectory,
-} from "./doors/status-files/library/index.ts";
+} from "./status-files/index.ts";
 import {
   limits,
   type Moment,
@@ -28,7 +28,7 @@ import {
   tmuxOf,
 } from "./wire/status-file/index.ts";
 
-export type { StatusErrorCode } from "./doors/status-files/library/index.ts";
+export type { StatusErrorCode } from "./status-files/index.ts";
 export {
   type DerivedState,
   /** What others say is data; so it can be shown on a terminal. */

@@ -1,5 +1,5 @@
 /** One record, written: agent-status, section 8.1. */
-import { readStatusFile, statusPath, writeStatusFile } from "../doors/status-files/index.ts";
+import { readStatusFile, statusPath, writeStatusFile } from "../status-files/index.ts";
 import { print } from "../terminal/index.ts";
 import {
   isSafeAgentId,

@@ -1,5 +1,5 @@
 /** One record as it is: agent-status, section 8.3. */
-import { readStatusFile, statusPath } from "../doors/status-files/index.ts";
+import { readStatusFile, statusPath } from "../status-files/index.ts";
 import { print } from "../terminal/index.ts";
 import { isLookupId, printRecord } from "../wire/status-file/index.ts";
 import { Failure } from "./failure.ts";

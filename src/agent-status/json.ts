@@ -1,5 +1,5 @@
 /** What machines read. Names are as in the files themselves. */
-import type { Warning } from "../doors/status-files/index.ts";
+import type { Warning } from "../status-files/index.ts";
 import { jsonOf, print } from "../terminal/index.ts";
 import { printTimestamp } from "../wire/status-file/index.ts";
 import type { Entry, Listing } from "./listing.ts";

@@ -1,10 +1,5 @@
 /** What is there: every record with what a reader makes of it, in the order in which it is shown. */
-import {
-  readDirectory,
-  type StatusFile,
-  statusPath,
-  type Warning,
-} from "../doors/status-files/index.ts";
+import { readDirectory, type StatusFile, statusPath, type Warning } from "../status-files/index.ts";
 import {
   type DerivedState,
   deriveState,

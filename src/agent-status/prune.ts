@@ -1,5 +1,5 @@
 /** Files of agents that are long gone: agent-status, section 8.6. */
-import { prune as pruneDirectory } from "../doors/status-files/index.ts";
+import { prune as pruneDirectory } from "../status-files/index.ts";
 import { print } from "../terminal/index.ts";
 import { Failure, reasonOf } from "./failure.ts";
 import { printDocument } from "./json.ts";

@@ -4,7 +4,7 @@
  * waits, and not for more than a record may have.
  */
 import { closeSync, openSync, readSync, type Stats, statSync } from "node:fs";
-import { readStatusFile } from "../doors/status-files/index.ts";
+import { readStatusFile } from "../status-files/index.ts";
 import {
   type Read,
   type ReadOptions,

@@ -1,7 +1,7 @@
 /** What the process was started with: the time, the directory, what it writes to. */
 import { fstatSync } from "node:fs";
-import type { Env } from "../doors/status-files/index.ts";
-import { statusDirectory } from "../doors/status-files/index.ts";
+import type { Env } from "../status-files/index.ts";
+import { statusDirectory } from "../status-files/index.ts";
 import {
   escapeForTerminal,
   parseTimestamp,

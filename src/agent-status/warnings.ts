@@ -1,5 +1,5 @@
 /** What is wrong with files, a line each. [AS-38] to [AS-41] */
-import type { Warning } from "../doors/status-files/index.ts";
+import type { Warning } from "../status-files/index.ts";
 import { say } from "../terminal/index.ts";
 import { escapeForTerminal } from "../wire/status-file/index.ts";
 

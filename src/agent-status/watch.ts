@@ -4,12 +4,7 @@
  * screen of its own; into a pipe each begins by clearing, as whoever reads the reference's expects.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  type Change,
-  type Warning,
-  WatchedFiles,
-  watchDirectory,
-} from "../doors/status-files/index.ts";
+import { type Change, type Warning, WatchedFiles, watchDirectory } from "../status-files/index.ts";
 import { FullScreen, fit, print, say } from "../terminal/index.ts";
 import { agentOf, listingOf, printDocument } from "./json.ts";
 import { limits } from "./limits.ts";

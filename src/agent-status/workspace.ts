@@ -2,7 +2,7 @@
 import { readlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
-import { expandHome } from "../doors/status-files/index.ts";
+import { expandHome } from "../status-files/index.ts";
 import { limits } from "./limits.ts";
 
 export function resolveWorkspace(text: string): string {

@@ -3,15 +3,15 @@
  * daemon while one runs, and this machine's processes every few seconds.
  */
 import { hostname } from "node:os";
+import { type FoundProcess, findProcesses, Surroundings, sight } from "../sightings/index.ts";
 import {
-  isMirrored,
   type StatusFile,
   type Warning,
   WatchedFiles,
   watchDirectory,
-} from "../doors/status-files/index.ts";
-import { type FoundProcess, findProcesses, Surroundings, sight } from "../sightings/index.ts";
+} from "../status-files/index.ts";
 import type { Sighting } from "../wire/api/index.ts";
+import { isMirrored } from "../wire/status-file/index.ts";
 import { Bell } from "./bell.ts";
 import { limits } from "./limits.ts";
 import type { Looking } from "./looking.ts";

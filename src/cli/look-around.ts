@@ -4,10 +4,11 @@
  */
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
-import { isMirrored, readDirectory, type Warning } from "../doors/status-files/index.ts";
 import { Surroundings, sight, surveyProcesses } from "../sightings/index.ts";
+import { readDirectory, type Warning } from "../status-files/index.ts";
 import { socketIn } from "../transport/index.ts";
 import type { Sighting, Sightings } from "../wire/api/index.ts";
+import { isMirrored } from "../wire/status-file/index.ts";
 import { Failure } from "./failure.ts";
 import { limits } from "./limits.ts";
 import { type Looking, lookingFrom } from "./looking.ts";

@@ -1,7 +1,7 @@
 /** Where to look for agents, as the flags say. */
 import { existsSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { statusDirectory } from "../doors/status-files/index.ts";
+import { statusDirectory } from "../status-files/index.ts";
 import { printable, say } from "../terminal/index.ts";
 import { mistake } from "./failure.ts";
 import type { Values } from "./table.ts";

@@ -4,8 +4,8 @@
  */
 import { homedir } from "node:os";
 import { resolve } from "node:path";
-import { statusDirectory } from "../doors/status-files/index.ts";
 import { emittersDirectory, runWriter } from "../emitters/index.ts";
+import { statusDirectory } from "../status-files/index.ts";
 import { exits } from "./exits.ts";
 
 /** `stateDirectory`: where the hook that started it has put its event. */

@@ -4,7 +4,7 @@
  * heartbeat tries again.
  */
 import { unlinkSync } from "node:fs";
-import { removeStatusFile, writeStatusFileInBackground } from "../doors/status-files/index.ts";
+import { removeStatusFile, writeStatusFileInBackground } from "../status-files/index.ts";
 import type { StatusRecord } from "../wire/status-file/index.ts";
 
 export class BackgroundFile {

@@ -1,5 +1,5 @@
 /** The plugin, and its pieces by the names of agent-status, section 9.5. */
-import type { Env } from "../doors/status-files/index.ts";
+import type { Env } from "../status-files/index.ts";
 import { limits, sanitizeAgentId as sanitize, tmuxOf } from "../wire/status-file/index.ts";
 import { agentName } from "./opencode/state.ts";
 import plugin from "./opencode.ts";

@@ -2,7 +2,7 @@
  * AS-94: whether something else writes a file for a session, and is alive. A process id alone proves nothing,
  * because containers that share a directory have the same ones.
  */
-import { readDirectory } from "../doors/status-files/index.ts";
+import { readDirectory } from "../status-files/index.ts";
 import { deriveState, limits, type StatusRecord } from "../wire/status-file/index.ts";
 import { textAt } from "./fields.ts";
 

@@ -3,12 +3,7 @@
  * 9.5), so that whoever leans on those can lean on ours.
  */
 import { basename, dirname, join, resolve } from "node:path";
-import {
-  type Env,
-  replaceFile,
-  statusDirectory,
-  temporaryName,
-} from "../doors/status-files/index.ts";
+import { type Env, replaceFile, statusDirectory, temporaryName } from "../status-files/index.ts";
 import {
   type Json,
   printJson,

@@ -3,7 +3,7 @@
  * agent-status, section 9.5.
  */
 import { resolve } from "node:path";
-import type { Env } from "../doors/status-files/index.ts";
+import type { Env } from "../status-files/index.ts";
 import {
   type Goal,
   printTimestamp,

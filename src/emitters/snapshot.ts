@@ -3,12 +3,7 @@
  * returns; that the host is still there, or still busy, is written without stopping it. Nothing that goes
  * wrong reaches the host (AS-27): the next heartbeat tries again.
  */
-import {
-  type Clock,
-  removeStatusFile,
-  replaceFile,
-  statusPath,
-} from "../doors/status-files/index.ts";
+import { type Clock, removeStatusFile, replaceFile, statusPath } from "../status-files/index.ts";
 import { limits, printRecord, type StatusRecord, validate } from "../wire/status-file/index.ts";
 import { BackgroundFile } from "./background-file.ts";
 

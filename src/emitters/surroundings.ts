@@ -1,6 +1,6 @@
 /** What an emitter finds around it in a host's process. It is handed in, because a test has another. */
 import { resolve } from "node:path";
-import { type Clock, type Env, idleClock, statusDirectory } from "../doors/status-files/index.ts";
+import { type Clock, type Env, idleClock, statusDirectory } from "../status-files/index.ts";
 import { guard } from "./guard.ts";
 
 export type Surroundings = {

@@ -3,12 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { build } from "esbuild";
 
-/** Whatever else their indexes name must not come along, above all not the daemon. */
 const rooms =
-  /^src\/(?:agent-status|terminal|wire\/(?:status-file|safe-text)|doors\/status-files)\/|^package\.json$/;
-/** Tables of names that look as if making them did something. */
-const negligible = /^src\/sightings\//;
-const negligibleBytes = 5_000;
+  /^src\/(?:agent-status|terminal|wire\/(?:status-file|safe-text)|status-files)\/|^package\.json$/;
 
 test("[AS-78] no command needs anything but Node and status files", async () => {
   const { metafile } = await build({
@@ -25,10 +21,10 @@ test("[AS-78] no command needs anything but Node and status files", async () => 
   assert(bundle);
   const used = Object.entries(bundle.inputs).filter(([, { bytesInOutput }]) => bytesInOutput > 0);
   assert(used.some(([path]) => path === "src/agent-status/main.ts"));
-  const strange = used.filter(([path]) => !rooms.test(path));
-  const more = strange.reduce((sum, [, { bytesInOutput }]) => sum + bytesInOutput, 0);
-  const paths = strange.map(([path]) => path);
-  assert(paths.every((path) => negligible.test(path)) && more < negligibleBytes, paths.join(" "));
+  assert.deepEqual(
+    used.map(([path]) => path).filter((path) => !rooms.test(path)),
+    [],
+  );
   const imported = new Set(bundle.imports.map(({ path }) => path));
   const modest = ["fs", "os", "path", "timers/promises", "util"].map((name) => `node:${name}`);
   assert.deepEqual(

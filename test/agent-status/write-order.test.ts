@@ -57,7 +57,7 @@ for (const way of ["at once", "in the background"]) {
   test(`[AS-12] ${way}: a new file of one's own, all of it written and on disk, closed, then renamed`, async () => {
     // Only now, so that it takes what is listened to.
     const { writeStatusFile, writeStatusFileInBackground } = await import(
-      "../../src/doors/status-files/index.ts"
+      "../../src/status-files/index.ts"
     );
     using place = scratch();
     const record = {

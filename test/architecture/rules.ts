@@ -14,7 +14,16 @@ type Room = {
   readonly packages: readonly string[];
 };
 
-const upToTransport = ["core", "log", "plane", "views", "wire", "transport", "sightings"];
+const upToTransport = [
+  "core",
+  "log",
+  "plane",
+  "views",
+  "wire",
+  "transport",
+  "sightings",
+  "status-files",
+];
 const upToTesting = [...upToTransport, "doors", "emitters", "runtime", "client", "testing"];
 
 /** A door is a room of its own where packages are concerned. What has no entry is no room. */
@@ -41,6 +50,8 @@ export const rooms: Readonly<Record<string, Room>> = {
   transport: { rooms: [], packages: ["node:*", "ws"] },
   // Looks at processes and at what hosts leave on disk.
   sightings: { rooms: ["wire"], packages: ["node:*"] },
+  // The files that agents tell of themselves in, for whoever reads or writes them, with a daemon or without.
+  "status-files": { rooms: ["wire"], packages: ["node:*"] },
   "doors/grpc": { rooms: upToTransport, packages: ["node:*"] },
   "doors/http": {
     rooms: upToTransport,
@@ -48,13 +59,13 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   "doors/status-files": { rooms: upToTransport, packages: ["node:*"] },
   // What runs inside or beside other people's hosts.
-  emitters: { rooms: ["wire", "doors"], packages: ["node:*"] },
+  emitters: { rooms: ["wire", "status-files"], packages: ["node:*"] },
   runtime: { rooms: ["core", "plane", "wire", "transport"], packages: ["node:*"] },
   client: { rooms: ["wire", "transport"], packages: [] },
   testing: { rooms: upToTesting, packages: ["node:*", "@grpc/grpc-js"] },
   "serve.ts": { rooms: upToTesting, packages: ["node:*"] },
   "embedded.ts": { rooms: [...upToTesting, "serve.ts"], packages: ["node:*"] },
-  "status.ts": { rooms: ["wire", "doors"], packages: ["node:*"] },
+  "status.ts": { rooms: ["wire", "status-files"], packages: ["node:*"] },
   // How text and keys pass between a program and whoever sits before it.
   terminal: { rooms: ["wire"], packages: ["node:*"] },
   cli: {
@@ -62,7 +73,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     packages: ["node:*", "pino", "jsonc-parser"],
   },
   // Another command line: files only, no daemon.
-  "agent-status": { rooms: ["wire", "doors", "terminal"], packages: ["node:*"] },
+  "agent-status": { rooms: ["wire", "status-files", "terminal"], packages: ["node:*"] },
 };
 
 /**

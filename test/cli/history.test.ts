@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { call } from "../../src/cli/daemon.ts";
-import { writeStatusFile } from "../../src/doors/status-files/index.ts";
+import { writeStatusFile } from "../../src/status-files/index.ts";
 import { printTimestamp, schemaVersion } from "../../src/wire/status-file/index.ts";
 import { type Output, scratch, tipstaff, until } from "../e2e/processes.ts";
 

@@ -11,7 +11,7 @@ import { describe, test } from "node:test";
 import { call } from "../../src/cli/daemon.ts";
 import { defaults } from "../../src/cli/defaults.ts";
 import type { SightingChange } from "../../src/cli/sighting-changes.ts";
-import { writeStatusFile } from "../../src/doors/status-files/index.ts";
+import { writeStatusFile } from "../../src/status-files/index.ts";
 import {
   printTimestamp,
   type StatusRecord,

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { commandFor } from "../../src/cli/hosts/hooks-file.ts";
-import { readDirectory } from "../../src/doors/status-files/index.ts";
+import { readDirectory } from "../../src/status-files/index.ts";
 import type { StatusRecord } from "../../src/wire/status-file/index.ts";
 import { buildWriter } from "../../tools/writer.ts";
 import { until } from "./processes.ts";

@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { suite, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { removeStatusFile, writeStatusFile } from "../../src/doors/status-files/index.ts";
+import { removeStatusFile, writeStatusFile } from "../../src/status-files/index.ts";
 import type { Sightings } from "../../src/wire/api/index.ts";
 import {
   printTimestamp,

@@ -10,7 +10,7 @@ import { readdirSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { readDirectory, writeStatusFile } from "../../src/doors/status-files/index.ts";
+import { readDirectory, writeStatusFile } from "../../src/status-files/index.ts";
 import { scratch } from "./processes.ts";
 import { agentsCount, digest, recordOf } from "./status-churn.ts";
 

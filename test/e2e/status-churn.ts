@@ -5,12 +5,12 @@
 import { createHash } from "node:crypto";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
+import { watch } from "../../src/status.ts";
 import {
   removeStatusFile,
   writeStatusFile,
   writeStatusFileInBackground,
-} from "../../src/doors/status-files/index.ts";
-import { watch } from "../../src/status.ts";
+} from "../../src/status-files/index.ts";
 import { Random } from "../../src/testing/random.ts";
 import { printTimestamp, type StatusRecord } from "../../src/wire/status-file/index.ts";
 

@@ -10,7 +10,7 @@ import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { readDirectory, statusDirectory } from "../../src/doors/status-files/index.ts";
+import { readDirectory, statusDirectory } from "../../src/status-files/index.ts";
 import {
   type DerivedState,
   deriveState,

@@ -33,7 +33,7 @@ export function planNoModule(path: string): readonly FileChange[] {
 }
 
 /** What modules are made of, in a checkout. */
-const rooms = ["emitters", "doors/status-files", "wire/status-file"];
+const rooms = ["emitters", "status-files", "wire/status-file"];
 
 function builtModule(name: string): string {
   const path = inPackage("dist", "emitters", `${name}.js`);

@@ -5,15 +5,19 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { agentId, type Observed } from "../../core/index.ts";
+import {
+  type Clock,
+  removeStatusFile,
+  wallClock,
+  writeStatusFile,
+} from "../../status-files/index.ts";
 import { register } from "../../testing/commands.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import { temporaryDirectory } from "../../testing/temporary.ts";
 import { test as me, openPlane, type TestPlane, turns } from "../../testing/test-plane.ts";
 import { printTimestamp, type StatusRecord, schemaVersion } from "../../wire/status-file/index.ts";
-import { type Clock, wallClock } from "./clock.ts";
 import { openStatusDoor } from "./door.ts";
 import { limits } from "./limits.ts";
-import { removeStatusFile, writeStatusFile } from "./write.ts";
 
 const warn = (message: string): never => assert.fail(message);
 

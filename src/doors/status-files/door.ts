@@ -7,15 +7,14 @@
 import { agentId, observedId } from "../../core/index.ts";
 import type { Plane } from "../../plane/index.ts";
 import { claimOfFile } from "../../sightings/index.ts";
+import { type Change, type Clock, watchDirectory } from "../../status-files/index.ts";
 import {
   type StatusFile,
   sortForLoad,
   limits as wireLimits,
 } from "../../wire/status-file/index.ts";
-import type { Clock } from "./clock.ts";
 import { limits } from "./limits.ts";
 import { isLeftToUs, sweep } from "./mirror.ts";
-import { type Change, watchDirectory } from "./watch.ts";
 
 export type StatusDoorOptions = {
   readonly directory: string;
@@ -182,8 +181,8 @@ class Seen {
   /** Some together, so that they share commits. What changes nothing waits for none: others get a turn. */
   async #updateAll(ids: ReadonlySet<string>): Promise<void> {
     const all = [...ids];
-    for (let from = 0; from < all.length; from += limits.filesPerTurn) {
-      const some = all.slice(from, from + limits.filesPerTurn);
+    for (let from = 0; from < all.length; from += limits.noticesPerTurn) {
+      const some = all.slice(from, from + limits.noticesPerTurn);
       await Promise.all(some.map((id) => this.#update(id)));
       if (from + some.length < all.length) await new Promise(setImmediate);
     }

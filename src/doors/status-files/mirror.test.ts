@@ -5,19 +5,27 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { limits as planeLimits } from "../../plane/index.ts";
+import {
+  idleClock,
+  readDirectory,
+  readStatusFile,
+  StatusWriter,
+  statusPath,
+  writeStatusFile,
+} from "../../status-files/index.ts";
 import { deregister, heartbeat, register } from "../../testing/commands.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import { temporaryDirectory } from "../../testing/temporary.ts";
 import { test as me, openPlane } from "../../testing/test-plane.ts";
-import { printTimestamp, type StatusRecord, schemaVersion } from "../../wire/status-file/index.ts";
-import { idleClock } from "./clock.ts";
-import { statusPath } from "./directory.ts";
+import {
+  isMirrored,
+  printTimestamp,
+  type StatusRecord,
+  schemaVersion,
+} from "../../wire/status-file/index.ts";
 import { openStatusDoor } from "./door.ts";
 import { limits } from "./limits.ts";
-import { isMirrored, openMirror } from "./mirror.ts";
-import { readDirectory, readStatusFile } from "./read.ts";
-import { writeStatusFile } from "./write.ts";
-import { StatusWriter } from "./writer.ts";
+import { openMirror } from "./mirror.ts";
 
 const warn = (message: string): never => assert.fail(message);
 

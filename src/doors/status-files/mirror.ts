@@ -7,8 +7,22 @@
 import type { Activity, Agent, AgentId, State } from "../../core/index.ts";
 import type { Plane, WatchEnd } from "../../plane/index.ts";
 import {
+  agentIdOf,
+  type Clock,
+  codeOf,
+  readDirectory,
+  readStatusFile,
+  removeFile,
+  removeStatusFile,
+  requireSafeId,
+  statusPath,
+  writeStatusFileInBackground,
+} from "../../status-files/index.ts";
+import {
+  isMirrored,
   type JsonObject,
   markKey,
+  marksOf,
   printTimestamp,
   type StatusFile,
   type StatusRecord,
@@ -16,11 +30,7 @@ import {
   summarize,
   type TaskState,
 } from "../../wire/status-file/index.ts";
-import type { Clock } from "./clock.ts";
-import { agentIdOf, requireSafeId, statusPath } from "./directory.ts";
 import { limits } from "./limits.ts";
-import { codeOf, readDirectory, readStatusFile } from "./read.ts";
-import { removeFile, removeStatusFile, writeStatusFileInBackground } from "./write.ts";
 
 export type MirrorOptions = {
   readonly directory: string;
@@ -31,15 +41,6 @@ export type MirrorOptions = {
 
 /** It says whose it is: another daemon's files are not ours to sweep while that one lives. */
 const mark = { source: "registry", mirror: true, daemon: process.pid } as const;
-
-export function isMirrored(record: StatusRecord): boolean {
-  return marksOf(record)["mirror"] === true;
-}
-
-function marksOf({ x_meta: meta }: StatusRecord): Readonly<Record<string, unknown>> {
-  const ours = meta?.[markKey];
-  return typeof ours === "object" && ours !== null ? { ...ours } : {};
-}
 
 /** Resolves when there is a file for everyone who is here. */
 export async function openMirror(plane: Plane, options: MirrorOptions): Promise<AsyncDisposable> {

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { isTemporaryName } from "../../doors/status-files/index.ts";
+import { isTemporaryName } from "../../status-files/index.ts";
 import { limits } from "./limits.ts";
 
 /** A pipe without a writer must not hold us up. */

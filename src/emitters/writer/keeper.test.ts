@@ -17,7 +17,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { readDirectory, writeStatusFile } from "../../doors/status-files/index.ts";
+import { readDirectory, writeStatusFile } from "../../status-files/index.ts";
 import type { HostName } from "../../wire/host-events/index.ts";
 import { printTimestamp, type StatusRecord } from "../../wire/status-file/index.ts";
 import { Keeper } from "./keeper.ts";

@@ -4,7 +4,7 @@
  */
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
-import { readDirectoryInTurns, statusDirectory } from "../../doors/status-files/index.ts";
+import { readDirectoryInTurns, statusDirectory } from "../../status-files/index.ts";
 import {
   apply,
   beat,

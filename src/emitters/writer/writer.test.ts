@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { promisify } from "node:util";
-import { readDirectory } from "../../doors/status-files/index.ts";
+import { readDirectory } from "../../status-files/index.ts";
 import { temporaryDirectory } from "../../testing/temporary.ts";
 import type { StatusRecord } from "../../wire/status-file/index.ts";
 import { makePlaces, type Places, placesIn } from "./places.ts";

@@ -88,3 +88,14 @@ export type StatusRecord = {
 
 /** A record and the file that it stands in. */
 export type StatusFile = { readonly path: string; readonly record: StatusRecord };
+
+/** What a writer of ours noted in a record for others of ours. */
+export function marksOf({ x_meta: meta }: StatusRecord): Readonly<Record<string, unknown>> {
+  const ours = meta?.[markKey];
+  return typeof ours === "object" && ours !== null ? { ...ours } : {};
+}
+
+/** Whether a daemon wrote it for an agent that registered: whoever asks that daemon knows already. */
+export function isMirrored(record: StatusRecord): boolean {
+  return marksOf(record)["mirror"] === true;
+}

@@ -9,7 +9,7 @@ import {
   type StatusRecord,
   updatedAtMs,
   limits as wireLimits,
-} from "../../wire/status-file/index.ts";
+} from "../wire/status-file/index.ts";
 import { pathIn, tidyPath } from "./directory.ts";
 import { systemPath } from "./names.ts";
 import { codeOf, isSameStamp, listNames, readFound, type Stamp, stampOf } from "./read.ts";

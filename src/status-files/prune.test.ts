@@ -10,8 +10,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { temporaryDirectory } from "../../testing/temporary.ts";
-import { type Lifecycle, printTimestamp } from "../../wire/status-file/index.ts";
+import { temporaryDirectory } from "../testing/temporary.ts";
+import { type Lifecycle, printTimestamp } from "../wire/status-file/index.ts";
 import { prune, writeStatusFile } from "./index.ts";
 import { findCandidates, removeUnchanged } from "./prune.ts";
 

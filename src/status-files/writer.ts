@@ -14,7 +14,7 @@ import {
   type StatusRecord,
   type StatusUpdate,
   limits as wireLimits,
-} from "../../wire/status-file/index.ts";
+} from "../wire/status-file/index.ts";
 import type { Clock } from "./clock.ts";
 import { requireSafeId, statusPath } from "./directory.ts";
 import { StatusError } from "./errors.ts";

@@ -21,7 +21,7 @@ import {
   type StatusRecord,
   validate,
   limits as wireLimits,
-} from "../../wire/status-file/index.ts";
+} from "../wire/status-file/index.ts";
 import { pathIn, requireSafeId, statusPath, tidyPath } from "./directory.ts";
 import { StatusError } from "./errors.ts";
 import { limits } from "./limits.ts";

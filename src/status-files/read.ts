@@ -19,7 +19,7 @@ import {
   type StatusFile,
   sortForLoad,
   limits as wireLimits,
-} from "../../wire/status-file/index.ts";
+} from "../wire/status-file/index.ts";
 import { agentIdOf, pathIn, tidyPath } from "./directory.ts";
 import { limits } from "./limits.ts";
 import { decodeName, systemPath } from "./names.ts";

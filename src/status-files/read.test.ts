@@ -13,9 +13,9 @@ import {
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Child } from "../../testing/child.ts";
-import { temporaryDirectory } from "../../testing/temporary.ts";
-import { limits as wireLimits } from "../../wire/status-file/index.ts";
+import { Child } from "../testing/child.ts";
+import { temporaryDirectory } from "../testing/temporary.ts";
+import { limits as wireLimits } from "../wire/status-file/index.ts";
 import { type DirectoryRead, prune, readDirectory, readStatusFile } from "./index.ts";
 
 function recordOf(id: string, updatedAt = "2026-06-20T16:45:00Z"): string {

@@ -12,9 +12,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ManualClock } from "../../testing/manual-clock.ts";
-import { temporaryDirectory } from "../../testing/temporary.ts";
-import { printTimestamp, type StatusRecord } from "../../wire/status-file/index.ts";
+import { ManualClock } from "../testing/manual-clock.ts";
+import { temporaryDirectory } from "../testing/temporary.ts";
+import { printTimestamp, type StatusRecord } from "../wire/status-file/index.ts";
 import {
   type Change,
   removeStatusFile,

@@ -11,7 +11,7 @@ import {
   type StatusRecord,
   type TaskState,
   updatedAtMs,
-} from "../../wire/status-file/index.ts";
+} from "../wire/status-file/index.ts";
 
 /** Text in it came from a file that anyone may have written: data, and never to be printed as it is. */
 export type StatusReport = {

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ManualClock } from "../../testing/manual-clock.ts";
-import { temporaryDirectory } from "../../testing/temporary.ts";
-import { printTimestamp, schemaVersion } from "../../wire/status-file/index.ts";
+import { ManualClock } from "../testing/manual-clock.ts";
+import { temporaryDirectory } from "../testing/temporary.ts";
+import { printTimestamp, schemaVersion } from "../wire/status-file/index.ts";
 import { removeStatusFile, WatchedFiles, watchDirectory, writeStatusFile } from "./index.ts";
 
 test("whoever takes every change of a watch knows what is there now", async () => {

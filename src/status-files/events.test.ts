@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { temporaryDirectory } from "../../testing/temporary.ts";
+import { temporaryDirectory } from "../testing/temporary.ts";
 import { DirectoryEvents } from "./events.ts";
 
 test("a directory behind one that may not be opened is no news until it may", async () => {

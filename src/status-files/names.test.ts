@@ -5,8 +5,8 @@ import { decodeName, systemPath } from "./names.ts";
 
 test("any bytes are a name, which leads back to them and is no other's", () => {
   fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 12 }), (any) => {
-      const bytes = Buffer.from(any);
+    fc.property(fc.uint8Array({ maxLength: 12 }), (drawn) => {
+      const bytes = Buffer.from(drawn);
       assert.deepEqual(Buffer.from(systemPath(decodeName(bytes))), bytes);
     }),
     { numRuns: 2_000 },

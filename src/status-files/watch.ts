@@ -16,7 +16,7 @@ import {
   sortForLoad,
   updatedAtMs,
   limits as wireLimits,
-} from "../../wire/status-file/index.ts";
+} from "../wire/status-file/index.ts";
 import { type Clock, wallClock } from "./clock.ts";
 import { pathIn, tidyPath } from "./directory.ts";
 import { DirectoryEvents } from "./events.ts";

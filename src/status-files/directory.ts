@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { isSafeAgentId } from "../../wire/status-file/index.ts";
+import { isSafeAgentId } from "../wire/status-file/index.ts";
 import { StatusError } from "./errors.ts";
 import { limits } from "./limits.ts";
 

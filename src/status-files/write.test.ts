@@ -13,9 +13,9 @@ import {
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { Child } from "../../testing/child.ts";
-import { temporaryDirectory } from "../../testing/temporary.ts";
-import type { StatusRecord } from "../../wire/status-file/index.ts";
+import { Child } from "../testing/child.ts";
+import { temporaryDirectory } from "../testing/temporary.ts";
+import type { StatusRecord } from "../wire/status-file/index.ts";
 import {
   isTemporaryName,
   readStatusFile,

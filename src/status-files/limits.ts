@@ -1,0 +1,29 @@
+export const limits = {
+  /** Of a temporary name, each one of 16: two writers of one record meet once in four thousand millions. */
+  temporaryChars: 8,
+  /** A name that is taken is tried anew so often; more than once means that something else is wrong. */
+  temporaryTriesMax: 8,
+  /** On Windows a reader keeps a file from being replaced: tried again so often, after so long. */
+  renameTriesMax: 20,
+  renamePauseMs: 10,
+  /** Read in one go without giving others a turn: a few milliseconds. */
+  filesPerTurn: 100,
+  /** A file that changes again within this time is read once. */
+  debounceMs: 50,
+  /** How long what no event told of can stay unseen. */
+  pollMs: 30_000,
+  /** The same where there are no events at all: network file systems, no watches left. */
+  pollWithoutEventsMs: 2_000,
+  /** More names than these at once, and everything is looked at instead of keeping them. */
+  changedNamesMax: 10_000,
+  /** Linux drops events beyond 16,384 without telling us; half as many in one turn are a hint. */
+  eventsPerTurnMax: 8_000,
+  /** Times of files are coarse: one that changed so shortly before it was read may change unseen. */
+  coarseTimesMs: 2_000,
+  /** What one writer changes within this time is written once. */
+  writeGapMs: 100,
+  /** What could not be written is tried again so often: a disk that is full may have room again. */
+  writeAgainMs: 2_000,
+  /** Asking the system for the home of another user. */
+  userLookupMs: 2_000,
+} as const;
