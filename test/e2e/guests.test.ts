@@ -13,6 +13,8 @@ import { installHost, skipWithout } from "../hosts/installation.ts";
 import { until, within } from "./processes.ts";
 
 const run = promisify(execFile);
+// All that is waited for comes before the first test: who has run all tests that there are yet, cleans up.
+const opencode = await installHost("opencode");
 const built = await temporaryDirectory();
 after(() => built[Symbol.asyncDispose]());
 await buildGuests(built.path);
@@ -52,7 +54,6 @@ const loaders: Readonly<Record<string, string>> = {
 };
 
 /** Node, and the Bun that is in OpenCode. */
-const opencode = await installHost("opencode");
 const bun = "unavailable" in opencode ? "" : join(opencode.path, opencode.command);
 const runtimes = [
   { name: "Node", command: process.execPath, env: {}, skip: false },
