@@ -96,9 +96,17 @@ type Picture = {
   readonly isDark?: boolean;
 };
 
+/** The end of a link as `tipstaff dashboard` prints it: its page may see and do everything. */
+async function keyFor({ url, token }: Daemon): Promise<string> {
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  const answer = await fetch(`${url}/api/v1/links`, { method: "POST", headers, body: "{}" });
+  const { path } = (await answer.json()) as { readonly path: string };
+  return new URL(path, url).hash;
+}
+
 async function take(
   browser: Browser,
-  { url }: Daemon,
+  plane: Daemon,
   { name, path, shown, isDark = false }: Picture,
 ): Promise<void> {
   const page = await browser.newPage({
@@ -106,7 +114,7 @@ async function take(
     colorScheme: isDark ? "dark" : "light",
   });
   page.setDefaultTimeout(patienceMs);
-  await page.goto(url + path);
+  await page.goto(`${plane.url}${path}${await keyFor(plane)}`);
   const facts = ['.connection:has-text("live")', ...shown].map((selector) =>
     page.locator(selector).first(),
   );

@@ -400,7 +400,7 @@ function HiddenMachine(): JSX.Element {
   return (
     <section class="card" aria-labelledby="machine-title">
       <h2 id="machine-title">On this machine</h2>
-      <p class="soft">
+      <p class="empty">
         Agents that do not register are shown in a page that was opened by a link:{" "}
         <code>tipstaff dashboard</code> prints one.
       </p>
