@@ -365,7 +365,7 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     await page.keyboard.type("worker-0424 even");
     await shows(page, ".found", /^5 found/);
     await shows(page, "tbody tr", /worker-04248/);
-    assert.match(page.url(), /query=worker-0424\+even/);
+    await page.waitForURL(/query=worker-0424\+even/);
     await page.reload();
     await shows(page, ".found", /^5 found/);
   });
