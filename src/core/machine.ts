@@ -6,7 +6,7 @@
 import { accept, type Decision, refuse } from "./decision.ts";
 import * as elections from "./elections.ts";
 import * as entitlements from "./entitlements.ts";
-import { type Event, topics } from "./events.ts";
+import { type Event, isWorkEvent, topics } from "./events.ts";
 import { type AgentId, type JobId, type SessionId, type TaskId, token } from "./ids.ts";
 import * as jobs from "./jobs.ts";
 import * as leases from "./leases.ts";
@@ -453,6 +453,7 @@ export type Stir =
   | { readonly of: "dead"; readonly agentId: AgentId };
 
 export function stirOf(event: Event): Stir | undefined {
+  if (isWorkEvent(event)) return undefined;
   switch (event.type) {
     case "task.created":
     case "task.ready":
@@ -487,28 +488,6 @@ export function stirOf(event: Event): Stir | undefined {
     case "task.forgotten":
     case "observed.changed":
     case "observed.left":
-    case "job.preparing":
-    case "job.accepted":
-    case "job.withdrawn":
-    case "job.joined":
-    case "job.started":
-    case "job.emitted":
-    case "job.reserved":
-    case "job.settled":
-    case "job.cancelling":
-    case "job.orphaned":
-    case "job.reclaimed":
-    case "job.offered":
-    case "job.ended":
-    case "job.forgotten":
-    case "session.opened":
-    case "session.resumed":
-    case "session.detached":
-    case "session.expired":
-    case "session.acknowledged":
-    case "session.followed":
-    case "session.left":
-    case "session.rejected":
       return undefined;
   }
 }
