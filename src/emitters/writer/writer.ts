@@ -11,6 +11,7 @@ import { Keeper } from "./keeper.ts";
 import { limits } from "./limits.ts";
 import { Lock } from "./lock.ts";
 import { makePlaces, type Places, placesIn } from "./places.ts";
+import { isAlive } from "./processes.ts";
 import { drain, isEmpty, sweep } from "./queue.ts";
 import { sweepGoals } from "./store.ts";
 
@@ -122,9 +123,10 @@ async function takeOver(lock: Lock, signal: AbortSignal): Promise<boolean> {
   const untilMs = performance.now() + limits.handOverMsMax;
   while (!signal.aborted && performance.now() < untilMs) {
     await pause(limits.handOverMs, signal);
-    if (lock.tryTake()) return true;
+    // It gives the lock back before it ends; when we write, it is gone.
+    if (!isAlive(holder) && lock.tryTake()) return true;
   }
-  return false;
+  return !signal.aborted && lock.tryTake();
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
