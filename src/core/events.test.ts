@@ -204,7 +204,7 @@ function workDay(loop: BareLoop): void {
   loop.accept({ type: "job.prepared", jobId: jobId("job_3"), isReady: false });
   loop.accept(submitJob("job_4", "ada"));
   loop.accept({ type: "session.leave", sessionId: sessionId("sess_ada"), jobId: jobId("job_4") });
-  const failure = { code: "job_not_found", message: "there is no job" };
+  const failure = { code: "JOB_NOT_FOUND", message: "there is no job", isRetryable: false };
   const rejected = { sessionId: sessionId("sess_ada"), jobId: jobId("job_5"), requestId: "r" };
   loop.accept({ type: "session.reject", ...rejected, failure });
   loop.accept(followJob("ada", "job_4"));

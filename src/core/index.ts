@@ -29,6 +29,7 @@ export {
   topics,
   type WorkEvent,
 } from "./events.ts";
+export type { Failure } from "./failure.ts";
 export {
   type Amount,
   authorise,
@@ -74,7 +75,6 @@ export {
 export {
   chainOf,
   type EndStatus,
-  type Failure,
   findAsked,
   type Job,
   type JobEvent,

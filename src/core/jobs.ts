@@ -11,6 +11,7 @@
  * input is kept while it may be needed again.
  */
 import { accept, type Decision, type Refused, refuse } from "./decision.ts";
+import type { Failure } from "./failure.ts";
 import * as grants from "./grants.ts";
 import type { JobId, SessionId } from "./ids.ts";
 import { limits } from "./limits.ts";
@@ -76,15 +77,6 @@ export type EndStatus = "success" | "error" | "cancelled" | "timed_out";
 
 /** One that is part of this process ends with it. */
 export type Worker = { readonly id: string; readonly isRemote: boolean };
-
-export type Failure = {
-  /** Of ours, or whatever the agent said. */
-  readonly code: string;
-  readonly message: string;
-  readonly isRetryable: boolean;
-  /** JSON. */
-  readonly details?: string;
-};
 
 export type Outcome =
   | {

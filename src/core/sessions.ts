@@ -9,6 +9,7 @@
  * how to tell it again: see `journal.ts`.
  */
 import { accept, type Decision, refuse } from "./decision.ts";
+import type { Failure } from "./failure.ts";
 import type { JobId, SessionId } from "./ids.ts";
 import {
   type Base,
@@ -126,7 +127,7 @@ export type RejectRequest = {
   readonly jobId: JobId;
   readonly requestId: string;
   readonly traceId?: string;
-  readonly failure: { readonly code: string; readonly message: string };
+  readonly failure: Failure;
 };
 
 export type SessionEvent =

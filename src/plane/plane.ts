@@ -232,6 +232,12 @@ export class Plane {
     return this.#whenDurable(look(this.#state, this.#nowMs));
   }
 
+  /** As `read`, but answers at once: see `carryOut`. */
+  peek<Value>(look: (state: State, nowMs: number) => Value): Value {
+    if (!this.#isClosed) this.#catchUp();
+    return look(this.#state, this.#nowMs);
+  }
+
   /** Entries in their order, from any sequence on. */
   watch(options: WatchOptions = {}): Watch {
     return this.#feed.watch({ ...options, newestSequence: this.#state.lastSequence });

@@ -21,12 +21,15 @@ import {
 import type { Plane } from "../plane/index.ts";
 import { ArcpError, checkBody, type JsonObject } from "../wire/arcp/index.ts";
 import { toArcpError } from "./errors.ts";
+import { limits } from "./limits.ts";
 
 export type AttemptOptions = {
   readonly plane: Plane;
   readonly jobId: JobId;
   readonly attempt: number;
   readonly rules: Rules;
+  /** What to wait for before the job says more: those who listen to it are far behind. */
+  readonly pace?: (() => Promise<void> | undefined) | undefined;
 };
 
 export class Attempt {
@@ -35,18 +38,24 @@ export class Attempt {
   readonly #plane: Plane;
   readonly #rules: Rules;
   readonly #caller: { readonly actor: string };
+  readonly #pace: AttemptOptions["pace"];
+  /** Said, and perhaps not yet kept. */
+  #wordsAhead = 0;
+  #bytesAhead = 0;
 
-  constructor({ plane, jobId, attempt, rules }: AttemptOptions) {
+  constructor({ plane, jobId, attempt, rules, pace }: AttemptOptions) {
     this.#plane = plane;
     this.jobId = jobId;
     this.attempt = attempt;
     this.#rules = rules;
     this.#caller = { actor: `job/${jobId}` };
+    this.#pace = pace;
   }
 
   /**
-   * Says something of itself. Resolves when it is kept, or when nobody listens any more because the job has
-   * ended. Rejects with `INVALID_REQUEST` what is no event.
+   * Says something of itself. Resolves at once while little of what it said is on its way to the log, and else
+   * when all of it is kept; whoever is told of it is told only then. Rejects with `INVALID_REQUEST` what is no
+   * event. Once the job has ended, nobody listens, and nothing happens.
    */
   async emit(
     kind: string,
@@ -60,34 +69,39 @@ export class Attempt {
       });
     }
     const spent = kind === "metric" ? costIn(body as JsonObject) : undefined;
-    const said = this.#say({
-      kind,
-      body: printBody(body),
-      ...(spent && { spent }),
-      ...(workerSequence !== undefined && { workerSequence }),
-    });
-    await said;
+    const text = printBody(body);
+    const seen = workerSequence === undefined ? {} : { workerSequence };
+    this.#say({ kind, body: text, ...(spent && { spent }), ...seen });
+    this.#wordsAhead += 1;
+    this.#bytesAhead += text.length;
+    const { wordsAheadMax, bytesAheadMax } = limits;
+    if (this.#wordsAhead >= wordsAheadMax || this.#bytesAhead >= bytesAheadMax) await this.flush();
+    const pace = this.#pace?.();
+    if (pace) await pace;
   }
 
-  /** At once, so that what is said next cannot come in between. */
+  /** Resolves when all that was said is kept. */
+  async flush(): Promise<void> {
+    this.#wordsAhead = 0;
+    this.#bytesAhead = 0;
+    await this.#plane.read(() => undefined);
+  }
+
+  /** With what is told of a budget right behind what it was spent on: nothing comes in between. */
   #say(event: {
     readonly kind: string;
     readonly body: string;
     readonly spent?: Amount;
     readonly told?: string;
     readonly workerSequence?: number;
-  }): Promise<void> {
+  }): void {
     const { jobId, attempt } = this;
-    let rest: string | undefined;
-    const kept = this.#plane.submit(
-      { type: "job.emit", jobId, attempt, ...event },
-      this.#caller,
-      (state, events) => {
-        rest = event.spent && events.length > 0 ? this.#rest(state, event.spent) : undefined;
-      },
+    const { spent } = event;
+    const command = { type: "job.emit", jobId, attempt, ...event } as const;
+    const { value: rest } = this.#plane.carryOut(command, this.#caller, (state, events) =>
+      spent && events.length > 0 ? this.#rest(state, spent) : undefined,
     );
-    const told = rest === undefined ? undefined : this.#tellRest(event.spent?.currency ?? "", rest);
-    return Promise.all([kept, told]).then(() => undefined);
+    if (spent && rest !== undefined) this.#tellRest(spent.currency, rest);
   }
 
   #rest(state: State, spent: Amount): string | undefined {
@@ -95,10 +109,10 @@ export class Attempt {
     return rest && String(toNumber(rest));
   }
 
-  async #tellRest(currency: string, rest: string): Promise<void> {
+  #tellRest(currency: string, rest: string): void {
     const unit = JSON.stringify(currency);
     const body = `{"name":"cost.budget.remaining","value":${rest},"unit":${unit}}`;
-    await this.#say({ kind: "metric", body, told: currency });
+    this.#say({ kind: "metric", body, told: currency });
   }
 
   /** Whether it may do that, now; answers the target as it was compared, which is the one to use. */

@@ -28,7 +28,7 @@ class Scene implements AsyncDisposable {
     };
     let ids = 0;
     const newId = (kind: string): string => `${kind}_${++ids}`;
-    const runtime = await Runtime.open({ plane, newId, onFault });
+    const runtime = new Runtime({ plane, newId, onFault });
     await plane.submit(openSession("ada"), { actor: "test" }, () => undefined);
     return new Scene(plane, runtime, clock);
   }
@@ -67,7 +67,7 @@ class Scene implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.runtime[Symbol.asyncDispose]();
+    this.runtime[Symbol.dispose]();
     await this.plane[Symbol.asyncDispose]();
   }
 }

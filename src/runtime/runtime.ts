@@ -5,6 +5,7 @@
 import {
   authorise,
   chainOf,
+  type Event,
   findAsked,
   type Job,
   type JobId,
@@ -28,6 +29,8 @@ export type RuntimeOptions = {
   /** Ids that nobody had before. */
   readonly newId: (kind: IdKind) => string;
   readonly rules?: Rules;
+  /** What a job of a session waits for before it says more: whoever listens there is far behind. */
+  readonly pace?: (sessionId: SessionId) => Promise<void> | undefined;
   readonly onFault: (fault: unknown) => void;
 };
 
@@ -61,9 +64,11 @@ export type Submitted = {
   readonly job: Job;
   /** Whether it was asked for before. */
   readonly isRepeated: boolean;
+  /** Where in the log that stands: all that is told of the job comes after it. */
+  readonly sequence: number;
 };
 
-export class Runtime implements AsyncDisposable {
+export class Runtime implements Disposable {
   readonly catalogue: Catalogue = new Catalogue();
   readonly #options: RuntimeOptions;
   readonly #plane: Plane;
@@ -72,27 +77,18 @@ export class Runtime implements AsyncDisposable {
   readonly #workers = new Map<Worker, { readonly jobs: Set<JobId> }>();
   readonly #runs = new Map<JobId, Worker>();
   readonly #endings = new Map<JobId, ((outcome: JobOutcome) => void)[]>();
-  readonly #watch: ReturnType<Plane["watch"]>;
-  readonly #following: Promise<void>;
+  readonly #tap: Disposable;
 
-  static async open(options: RuntimeOptions): Promise<Runtime> {
-    const { plane } = options;
-    const { pending, sequence } = await plane.read(({ jobs, lastSequence }) => ({
-      pending: [...jobs.pending].flatMap((id) => jobs.byId.get(id) ?? []),
-      sequence: lastSequence,
-    }));
-    return new Runtime(options, pending, sequence);
-  }
-
-  private constructor(options: RuntimeOptions, pending: readonly Job[], afterSequence: number) {
+  constructor(options: RuntimeOptions) {
     this.#options = options;
     this.#plane = options.plane;
+    const pending = options.plane.peek(({ jobs }) =>
+      [...jobs.pending].flatMap((id) => jobs.byId.get(id) ?? []),
+    );
     for (const job of pending.toSorted((one, other) => one.place - other.place)) this.#queue(job);
-    this.#watch = options.plane.watch({
-      afterSequence,
-      wants: ({ event }) => event.type.startsWith("job.") && event.type !== "job.emitted",
+    this.#tap = options.plane.tap((entries) => {
+      for (const { event } of entries) this.#hear(event);
     });
-    this.#following = this.#follow().catch(options.onFault);
   }
 
   /** Until what it answers is disposed. */
@@ -144,10 +140,10 @@ export class Runtime implements AsyncDisposable {
       needsPreparing: false,
     } as const;
     const actor = `principal/${request.principal}`;
-    const outcome = this.#plane.carryOut(command, { actor }, ({ jobs }, events) => {
+    const outcome = this.#plane.carryOut(command, { actor }, ({ jobs, lastSequence }, events) => {
       const accepted = events.find((event) => event.type === "job.accepted");
       const job = accepted?.job ?? findAsked(jobs, request);
-      return job && { job, isRepeated: accepted === undefined };
+      return job && { job, isRepeated: accepted === undefined, sequence: lastSequence };
     });
     if (outcome.refusal) return outcome;
     if (!outcome.value) return { refusal: vanished };
@@ -252,9 +248,10 @@ export class Runtime implements AsyncDisposable {
     return value;
   }
 
-  #attemptOf({ id: jobId, attempt }: Job): Attempt {
-    const { plane, rules = {} } = this.#options;
-    return new Attempt({ plane, jobId, attempt, rules });
+  #attemptOf({ id: jobId, attempt, sessionIds }: Job): Attempt {
+    const { plane, rules = {}, pace } = this.#options;
+    const own = pace && (() => pace(sessionIds[0]));
+    return new Attempt({ plane, jobId, attempt, rules, pace: own });
   }
 
   #queue({ id, agent }: Job): void {
@@ -303,11 +300,12 @@ export class Runtime implements AsyncDisposable {
     const job = started;
     const attempt = this.#attemptOf(job);
     void attempt.emit("status", { phase: "running" });
-    void kept.then(({ value: input }) => {
+    const begin = ({ value: input }: Outcome<string | undefined>): void => {
       // It may have been cancelled in the meantime.
       if (input !== undefined && this.#runs.get(jobId) === worker)
         worker.run({ job, input, attempt });
-    });
+    };
+    kept.then(begin).catch(this.#options.onFault);
   }
 
   #free(jobId: JobId): void {
@@ -320,38 +318,31 @@ export class Runtime implements AsyncDisposable {
   }
 
   /** What happens to jobs, by whoever's doing. */
-  async #follow(): Promise<void> {
-    for (;;) {
-      const { entries, end } = await this.#watch.next();
-      if (end) return;
-      for (const { event } of entries) {
-        switch (event.type) {
-          case "job.cancelling":
-            this.#runs.get(event.jobId)?.cancel(event.jobId, event.reason);
-            break;
-          case "job.ended": {
-            this.#free(event.jobId);
-            for (const tell of this.#endings.get(event.jobId) ?? []) tell(event.outcome);
-            this.#endings.delete(event.jobId);
-            break;
-          }
-          case "job.offered": {
-            this.#free(event.jobId);
-            const job = await this.#plane.read(({ jobs }) => jobs.byId.get(event.jobId));
-            if (job?.state !== "pending") break;
-            this.#queue(job);
-            this.#assign(job.agent);
-            break;
-          }
-          default:
-        }
+  #hear(event: Event): void {
+    switch (event.type) {
+      case "job.cancelling":
+        this.#runs.get(event.jobId)?.cancel(event.jobId, event.reason);
+        return;
+      case "job.ended": {
+        this.#free(event.jobId);
+        for (const tell of this.#endings.get(event.jobId) ?? []) tell(event.outcome);
+        this.#endings.delete(event.jobId);
+        return;
       }
+      case "job.offered": {
+        this.#free(event.jobId);
+        const job = this.#plane.peek(({ jobs }) => jobs.byId.get(event.jobId));
+        if (job?.state !== "pending") return;
+        this.#queue(job);
+        this.#assign(job.agent);
+        return;
+      }
+      default:
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#watch.close();
-    await this.#following;
+  [Symbol.dispose](): void {
+    this.#tap[Symbol.dispose]();
   }
 }
 

@@ -52,6 +52,9 @@ export const rooms: Readonly<Record<string, Room>> = {
   sightings: { rooms: ["wire"], packages: ["node:*"] },
   // The files that agents tell of themselves in, for whoever reads or writes them, with a daemon or without.
   "status-files": { rooms: ["wire"], packages: ["node:*"] },
+  runtime: { rooms: ["core", "plane", "wire", "transport"], packages: ["node:*"] },
+  // Its language is that of the work: it hands jobs to whoever does them.
+  "doors/arcp": { rooms: [...upToTransport, "runtime"], packages: ["node:*"] },
   "doors/grpc": { rooms: upToTransport, packages: ["node:*"] },
   "doors/http": {
     rooms: upToTransport,
@@ -60,7 +63,6 @@ export const rooms: Readonly<Record<string, Room>> = {
   "doors/status-files": { rooms: upToTransport, packages: ["node:*"] },
   // What runs inside or beside other people's hosts.
   emitters: { rooms: ["wire", "status-files"], packages: ["node:*"] },
-  runtime: { rooms: ["core", "plane", "wire", "transport"], packages: ["node:*"] },
   client: { rooms: ["wire", "transport"], packages: [] },
   testing: { rooms: upToTesting, packages: ["node:*", "@grpc/grpc-js"] },
   "serve.ts": { rooms: upToTesting, packages: ["node:*"] },

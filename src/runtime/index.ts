@@ -1,0 +1,14 @@
+export { Attempt } from "./attempt.ts";
+export { Catalogue, fullName, type Listed, type Offer } from "./catalogue.ts";
+export { type Delegated, type DelegateOptions, JobContext, type ToolError } from "./context.ts";
+export { toArcpError } from "./errors.ts";
+export type { Handler } from "./in-process.ts";
+export {
+  type AgentOptions,
+  type IdKind,
+  type JobRequest,
+  Runtime,
+  type RuntimeOptions,
+  type Submitted,
+} from "./runtime.ts";
+export type { Work, Worker } from "./worker.ts";
