@@ -53,6 +53,7 @@ await build({
   entryPoints: {
     ...Object.fromEntries(heavy.map((name) => [name, `src/cli/${name}.ts`])),
     embedded: "src/embedded.ts",
+    "arcp-server": "src/arcp-server.ts",
   },
   format: "esm",
   // It is made so that a bundler cannot follow it.
@@ -89,7 +90,10 @@ for (const [host, module] of [
 }
 // Runs inside other people's agents: by itself, and nothing of the daemon with it.
 await build({ ...forNode, entryPoints: { status: "src/status.ts" }, format: "esm" });
-await writeDeclarations(["client/index.ts", "embedded.ts", "status.ts"], "dist/types");
+await writeDeclarations(
+  ["client/index.ts", "embedded.ts", "arcp-server.ts", "status.ts"],
+  "dist/types",
+);
 cpSync("src/views/meaning/table.bin", "dist/table.bin");
 await buildPage({ configFile: "web/vite.config.ts" });
 // Compiled code is kept between runs: the second start of a command is the one people feel.

@@ -34,6 +34,7 @@ export {
   type Amount,
   authorise,
   type Budget,
+  budgetOf,
   type Chain,
   type Counter,
   free,

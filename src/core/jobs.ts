@@ -193,7 +193,12 @@ export type JobCommand =
       readonly type: "job.cancel";
       readonly jobId: JobId;
       /** Absent: whoever runs this machine. */
-      readonly by?: { readonly sessionId: SessionId; readonly principal: string };
+      readonly by?: {
+        readonly sessionId: SessionId;
+        readonly principal: string;
+        /** Whether somebody has allowed it to see jobs of others. */
+        readonly maySee?: boolean;
+      };
       readonly reason: string;
       readonly graceMs: number;
     }
@@ -488,7 +493,7 @@ function cancel(
 ): Decision<JobEvent> {
   const { jobId, by, reason, graceMs } = command;
   const job = jobs.byId.get(jobId);
-  const isSeen = by === undefined || job?.principal === by.principal;
+  const isSeen = by === undefined || job?.principal === by.principal || by.maySee;
   if (!job || job.state === "preparing" || !isSeen) return refuseUnknown(jobId);
   if (by && !job.sessionIds.includes(by.sessionId)) {
     return refuse("permission_denied", `job ${jobId} was asked for by another session`);

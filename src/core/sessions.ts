@@ -45,7 +45,10 @@ export type Sessions = {
   readonly lastEventSequences: ReadonlyMap<SessionId, number>;
   /** How far each has said that it has got. */
   readonly acknowledged: ReadonlyMap<SessionId, number>;
-  readonly journals: ReadonlyMap<SessionId, Journal & { readonly skips: readonly string[] }>;
+  readonly journals: ReadonlyMap<
+    SessionId,
+    Journal & { readonly skips: readonly string[]; readonly follows: ReadonlySet<JobId> }
+  >;
   readonly followers: ReadonlyMap<JobId, ReadonlySet<SessionId>>;
   readonly byPrincipal: ReadonlyMap<string, ReadonlySet<SessionId>>;
   readonly due: Pick<PriorityMap<SessionId>, "first">;
@@ -54,8 +57,9 @@ export type Sessions = {
 type OwnJournal = {
   base: Base;
   readonly changes: Change[];
-  /** As they are now: an event asks for them, and changes are many. */
+  /** As they are now: changes are many. */
   skips: readonly string[];
+  readonly follows: Set<JobId>;
 };
 
 export type OwnSessions = {
@@ -402,6 +406,8 @@ function record(
   const eventSequence = lastEventSequence(sessions, id);
   journal.changes.push({ ...change, sequence, eventSequence });
   if (change.type === "skips") journal.skips = change.skips;
+  if (change.type === "followed") journal.follows.add(change.jobId);
+  if (change.type === "left") journal.follows.delete(change.jobId);
   const { journalChangesMax, journalEventsMax } = limits;
   const first = journal.changes[journalChangesMax / 4];
   if (first && journal.changes.length > journalChangesMax)
@@ -435,7 +441,8 @@ function putSession(sessions: OwnSessions, session: Session): void {
 function putJournal(sessions: OwnSessions, id: SessionId, { base, changes }: Journal): void {
   const last = changes.findLast(({ type }) => type === "skips");
   const skips = last?.type === "skips" ? last.skips : base.skips;
-  sessions.journals.set(id, { base, changes: [...changes], skips });
+  const follows = new Set(followsIn({ base, changes }));
+  sessions.journals.set(id, { base, changes: [...changes], skips, follows });
 }
 
 function deleteSession(sessions: OwnSessions, id: SessionId): void {
@@ -443,8 +450,7 @@ function deleteSession(sessions: OwnSessions, id: SessionId): void {
   const others = session && sessions.byPrincipal.get(session.principal);
   others?.delete(id);
   if (session && others?.size === 0) sessions.byPrincipal.delete(session.principal);
-  const journal = sessions.journals.get(id);
-  for (const jobId of journal ? followsIn(journal) : []) {
+  for (const jobId of sessions.journals.get(id)?.follows ?? []) {
     const followers = sessions.followers.get(jobId);
     followers?.delete(id);
     if (followers?.size === 0) sessions.followers.delete(jobId);

@@ -220,6 +220,13 @@ export class Runtime implements Disposable {
     return answer.refusal;
   }
 
+  /** Has a running job say something that whoever runs it did not. */
+  remark(jobId: JobId, kind: string, body: JsonObject): void {
+    const job = this.#plane.peek(({ jobs }) => jobs.byId.get(jobId));
+    if (job?.state !== "running") return;
+    this.#attemptOf(job).emit(kind, body).catch(this.#options.onFault);
+  }
+
   /** Resolves when the job has ended. */
   ending(jobId: JobId): Promise<JobOutcome> {
     return new Promise((resolve) => {

@@ -66,6 +66,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   client: { rooms: ["wire", "transport"], packages: [] },
   testing: { rooms: upToTesting, packages: ["node:*", "@grpc/grpc-js"] },
   "serve.ts": { rooms: upToTesting, packages: ["node:*"] },
+  "arcp-server.ts": { rooms: upToTesting, packages: ["node:*"] },
   "embedded.ts": { rooms: [...upToTesting, "serve.ts"], packages: ["node:*"] },
   "status.ts": { rooms: ["wire", "status-files"], packages: ["node:*"] },
   // How text and keys pass between a program and whoever sits before it.
@@ -124,7 +125,7 @@ function judgeImports(source: Source): readonly string[] {
     const target = posix.normalize(join(dirname(path), imported));
     if (target === "../package.json") {
       // They tell their version: as commands, and as a plane in another's process.
-      const mayTell = ["cli", "agent-status", "embedded.ts"].includes(name);
+      const mayTell = ["cli", "agent-status", "embedded.ts", "arcp-server.ts"].includes(name);
       return mayTell ? [] : [`${path}: reads package.json`];
     }
     const other = roomOf(target);

@@ -1,0 +1,270 @@
+/**
+ * A runtime for agents in one object: the log, the one writer, who does the work, and the ARCP door, put together.
+ * In a program of its own, or inside another one's HTTP server; `tipstaff up` has one beside its other doors.
+ */
+import { createHash, randomFillSync, timingSafeEqual } from "node:crypto";
+import type { Server } from "node:http";
+import manifest from "../package.json" with { type: "json" };
+import type { Job, SessionId } from "./core/index.ts";
+import {
+  type ArcpDoor,
+  type ArcpDoorOptions,
+  type Observation,
+  openArcpDoor,
+  type VendorHandler,
+  type Verify,
+} from "./doors/arcp/index.ts";
+import { type Log, MemoryLog, SqliteLog } from "./log/index.ts";
+import { type Clock, keepTime, Plane, SteadyClock } from "./plane/index.ts";
+import { type AgentOptions, type Handler, type IdKind, Runtime } from "./runtime/index.ts";
+import type { Transport } from "./transport/index.ts";
+import {
+  attachUpgrade,
+  type ServerOptions,
+  startWebSocketServer,
+  type UpgradeOptions,
+  type Upgrades,
+  type WebSocketServing,
+} from "./transport/websocket/index.ts";
+import {
+  features as allFeatures,
+  type DialectOption,
+  type JsonObject,
+  monotonicUlids,
+  type PeerName,
+  type RejectionOptions,
+} from "./wire/arcp/index.ts";
+
+export type { VendorHandler, VendorSession } from "./doors/arcp/index.ts";
+export type { AgentOptions, Delegated, DelegateOptions, Handler } from "./runtime/index.ts";
+export { JobContext } from "./runtime/index.ts";
+export {
+  fromChild,
+  fromProcess,
+  fromStreams,
+  pairMemoryTransports,
+  type Transport,
+} from "./transport/index.ts";
+export {
+  attachUpgrade as attachArcpUpgrade,
+  parseHostHeader,
+  startWebSocketServer,
+} from "./transport/websocket/index.ts";
+export { ArcpError as ARCPError, type ErrorCode } from "./wire/arcp/index.ts";
+
+/** Tokens and whom each stands for; or a function that knows. */
+export type Bearer = Readonly<Record<string, string>> | Verify;
+
+/** A job, as far as who decides about seeing it should know it. */
+export type SeenJob = {
+  readonly jobId: string;
+  readonly agent: string;
+  readonly principal: string;
+};
+
+/** What a server on a plane of somebody else's is told. */
+export type DoorSettings = RejectionOptions & {
+  readonly bearer: Bearer;
+  /** What clients are told of it. */
+  readonly runtime?: PeerName;
+  /** All, if absent. */
+  readonly features?: readonly string[];
+  /** What else the welcome advertises, under names of vendors. */
+  readonly capabilities?: JsonObject;
+  readonly heartbeatSec?: number;
+  readonly resumeWindowSec?: number;
+  readonly cancelGraceMs?: number;
+  /** Unacknowledged events at which a job is told that its client lags. */
+  readonly backPressureEvents?: number;
+  readonly dialect?: DialectOption;
+  readonly hideForeignJobs?: boolean;
+  /** Whether a job without `model.use` may use no model at all; it may not, unless this is false. */
+  readonly requireModelLease?: boolean;
+  /** What relative paths in a lease are relative to. */
+  readonly workingDirectory?: string;
+  /** Who may see jobs that others asked for. By default, nobody. */
+  readonly authorizeObserve?: (principal: string, job: SeenJob, operation: Observation) => boolean;
+  readonly audit?: ArcpDoorOptions["audit"];
+  /** Told of what goes wrong and is survived. By default, a warning of the process. */
+  readonly onFault?: (fault: unknown) => void;
+};
+
+export type ARCPServerOptions = DoorSettings & {
+  /** Where to keep everything; in memory, if absent. */
+  readonly dataDirectory?: string;
+};
+
+export class ARCPServer implements AsyncDisposable {
+  readonly plane: Plane;
+  readonly #runtime: Runtime;
+  readonly #door: ArcpDoor;
+  readonly #vendorHandlers = new Map<string, VendorHandler>();
+  readonly #listening = new Set<WebSocketServing | Upgrades>();
+  readonly #opened = new AsyncDisposableStack();
+  #closing: Promise<void> | undefined;
+
+  /** Rejects with a `LogError` if there is no log to be had in the directory. */
+  static async open(options: ARCPServerOptions): Promise<ARCPServer> {
+    await using opened = new AsyncDisposableStack();
+    const { dataDirectory, onFault = warn } = options;
+    const log: Log = opened.use(
+      dataDirectory === undefined ? new MemoryLog() : SqliteLog.open(dataDirectory),
+    );
+    const clock = new SteadyClock();
+    const plane = opened.use(await Plane.open({ log, clock, onFault: stop }));
+    const stopping = new AbortController();
+    const timekeeping = keepTime(plane, clock, stopping.signal).catch(stop);
+    opened.defer(async () => {
+      stopping.abort();
+      await timekeeping;
+    });
+    const server = new ARCPServer(plane, clock, { ...options, onFault });
+    server.#opened.use(opened.move());
+    return server;
+  }
+
+  /** On a plane that is there already, and is closed by whoever opened it. */
+  constructor(plane: Plane, clock: Clock, settings: DoorSettings) {
+    const { onFault = warn, authorizeObserve, runtime, features, bearer, ...rest } = settings;
+    this.plane = plane;
+    const { requireModelLease = true, workingDirectory } = settings;
+    const newUlid = monotonicUlids({ nowMs: () => clock.nowMs(), fill: randomFillSync });
+    this.#runtime = new Runtime({
+      plane,
+      newId: (kind) => `${prefixes[kind]}_${newUlid()}`,
+      rules: {
+        allowsUnnamedModels: !requireModelLease,
+        ...(workingDirectory !== undefined && { workingDirectory }),
+      },
+      pace: (sessionId: SessionId) => this.#door.pace(sessionId),
+      onFault,
+    });
+    this.#door = openArcpDoor({
+      ...rest,
+      plane,
+      runtime: this.#runtime,
+      clock,
+      name: runtime ?? { name: "tipstaff", version: manifest.version },
+      verify: typeof bearer === "function" ? bearer : tableOf(bearer),
+      features: features ?? supported,
+      heartbeatMs: msOf(settings.heartbeatSec),
+      resumeWindowMs: msOf(settings.resumeWindowSec),
+      hidesForeignJobs: settings.hideForeignJobs,
+      mayObserve:
+        authorizeObserve &&
+        ((principal, job, operation) => authorizeObserve(principal, seen(job), operation)),
+      vendorHandlers: this.#vendorHandlers,
+      onFault,
+    });
+  }
+
+  /** Until what it answers is disposed. */
+  registerAgent(name: string, handler: Handler, options?: AgentOptions): Disposable {
+    return this.#runtime.registerAgent(name, handler, options);
+  }
+
+  registerAgentVersion(name: string, version: string, handler: Handler): Disposable {
+    return this.#runtime.registerAgent(name, handler, { version });
+  }
+
+  /** What the name means without a version. */
+  setDefaultAgentVersion(name: string, version: string): void {
+    this.#runtime.catalogue.setDefault(name, version);
+  }
+
+  /** Messages of a vendor's type go there. */
+  onVendorMessage(type: string, handler: VendorHandler): void {
+    this.#vendorHandlers.set(type, handler);
+  }
+
+  /** Whoever is at the other end may say hello. */
+  accept(transport: Transport): void {
+    this.#door.accept(transport);
+  }
+
+  /** A WebSocket server of its own. Rejects with a `ListenError` if the place is taken. */
+  async listen(
+    options: Omit<ServerOptions, "onTransport" | "onFault"> = {},
+  ): Promise<WebSocketServing> {
+    const { port = 7777 } = options;
+    const onTransport = (transport: Transport): void => this.accept(transport);
+    const serving = await startWebSocketServer({ ...options, port, onTransport });
+    this.#listening.add(serving);
+    return serving;
+  }
+
+  /** On one path of a server that is there already; the rest of it is not touched. */
+  attach(server: Server, options: Omit<UpgradeOptions, "onTransport" | "onFault"> = {}): Upgrades {
+    const onTransport = (transport: Transport): void => this.accept(transport);
+    const upgrades = attachUpgrade(server, { ...options, onTransport });
+    this.#listening.add(upgrades);
+    return upgrades;
+  }
+
+  /** Says goodbye to all. Sessions and jobs go on where the log is kept. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#door[Symbol.asyncDispose]();
+    await Promise.all([...this.#listening].map((serving) => serving.close()));
+    this.#runtime[Symbol.dispose]();
+    await this.#opened.disposeAsync();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** As the Python SDK calls it. */
+export const ARCPRuntime: typeof ARCPServer = ARCPServer;
+export type ARCPRuntime = ARCPServer;
+
+/** Credentials are there only with who provides them (ARCP-51). */
+const supported = allFeatures.filter((name) => name !== "provisioned_credentials");
+
+const prefixes: Readonly<Record<IdKind, string>> = {
+  job: "job",
+  result: "res",
+  call: "call",
+  delegate: "del",
+  reservation: "rsv",
+};
+
+/** In a time that does not tell how much of a token is right. */
+function tableOf(tokens: Readonly<Record<string, string>>): Verify {
+  const table = Object.entries(tokens).map(([token, principal]) => ({
+    digest: digestOf(token),
+    principal,
+  }));
+  return (token) => {
+    const shown = digestOf(token);
+    return table.filter(({ digest }) => timingSafeEqual(digest, shown)).at(0);
+  };
+}
+
+function digestOf(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}
+
+function seen({ id, agent, principal }: Job): SeenJob {
+  return { jobId: id, agent, principal };
+}
+
+function msOf(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * 1_000;
+}
+
+function warn(fault: unknown): void {
+  process.emitWarning(fault instanceof Error ? fault : String(fault));
+}
+
+/** The log cannot be written, or we were wrong: the process must not go on without memory. */
+function stop(fault: unknown): void {
+  setImmediate(() => {
+    throw fault;
+  });
+}

@@ -1,0 +1,594 @@
+/**
+ * One transport, from its first frame to its end. Frames pass through the protocol's state machine; what it wants
+ * done is done here: sessions are opened and resumed, requests handed on, frames printed. The session goes on when
+ * the connection does not.
+ */
+import { randomBytes } from "node:crypto";
+import {
+  type Job,
+  type JobId,
+  type Outcome as JobOutcome,
+  type SessionId,
+  jobId as toJobId,
+  sessionId as toSessionId,
+} from "../../core/index.ts";
+import type { Entry } from "../../log/index.ts";
+import type { Frame, Transport } from "../../transport/index.ts";
+import {
+  ArcpError,
+  Assembly,
+  type Dialect,
+  type DialectTraits,
+  deriveEventId,
+  dialects,
+  type Effect,
+  type Envelope,
+  encodeBase64,
+  type Heartbeat,
+  type Hello,
+  heard,
+  intersectFeatures,
+  type JsonObject,
+  look,
+  normaliseBody,
+  printAccepted,
+  printEventPayload,
+  printFarewell,
+  printFrame,
+  printId,
+  printJobError,
+  printJobResult,
+  printPing,
+  printPong,
+  printResumeToken,
+  printSessionError,
+  printWelcome,
+  said,
+  sessionRandomOf,
+  skippedKinds,
+  startConnection,
+  startHeartbeat,
+  stepConnection,
+  unhandledVendor,
+  type Connection as WireConnection,
+} from "../../wire/arcp/index.ts";
+import type { Audience } from "./audience.ts";
+import { hashOf } from "./decode.ts";
+import { encodeAccepted, encodeEnd, withResult } from "./encode.ts";
+import { errorOf } from "./errors.ts";
+import { limits } from "./limits.ts";
+import { type Asking, handle } from "./requests.ts";
+import type { ArcpDoorOptions, VendorFamily, VendorSession } from "./settings.ts";
+import { type Outlet, type Send, Telling } from "./telling.ts";
+
+export type ConnectionParts = {
+  readonly options: ArcpDoorOptions;
+  readonly audience: Audience;
+  /** One that nobody had before. */
+  readonly newUlid: () => string;
+  /** The connection that a session has just now. */
+  readonly connections: Map<SessionId, Connection>;
+};
+
+/** What a connection knows once it was let in. */
+type Attached = Asking & {
+  readonly attachment: number;
+  /** Part of the ids of all frames with a number. */
+  readonly random: string;
+};
+
+export class Connection implements Outlet {
+  readonly #parts: ConnectionParts;
+  readonly #options: ArcpDoorOptions;
+  readonly #transport: Transport;
+  #wire: WireConnection;
+  #session: Attached | undefined;
+  #traits: DialectTraits = dialects.spec;
+  #heardAtMs: number;
+  #saidAtMs: number;
+  /** The last number that the other side says it has got. */
+  #acknowledged = 0;
+  #isLagTold = false;
+  readonly #traces = new Map<JobId, string>();
+  /** Jobs of which this peer was told an end that is not theirs: what came was more than it can read. */
+  readonly #cutShort = new Set<JobId>();
+  readonly #families = new Map<VendorFamily, ReturnType<VendorFamily["attach"]>>();
+  readonly #closing = new AbortController();
+  readonly #done = Promise.withResolvers<void>();
+
+  constructor(parts: ConnectionParts, transport: Transport) {
+    const nowMs = parts.options.clock.nowMs();
+    this.#parts = parts;
+    this.#options = parts.options;
+    this.#transport = transport;
+    this.#heardAtMs = nowMs;
+    this.#saidAtMs = nowMs;
+    this.#wire = startConnection(nowMs, printId("session", parts.newUlid()));
+    transport.onFrame((frame) => this.#receive(frame));
+    transport.onMalformed(() => void this.#step({ type: "frame", frame: undefined }));
+    transport.onFault(this.#options.onFault);
+    transport.onClose(() => this.#closed());
+    void this.#awaitHello();
+  }
+
+  /** Resolves when it is down, and all that follows from that is kept. */
+  get done(): Promise<void> {
+    return this.#done.promise;
+  }
+
+  get queuedBytes(): number {
+    return this.#transport.queuedBytes;
+  }
+
+  drained(): Promise<void> {
+    return this.#transport.drained();
+  }
+
+  /** Says goodbye and closes. The session can be resumed. */
+  async leave(reason: string, code: number): Promise<void> {
+    if (this.#session) this.#say("session.bye", printFarewell({ reason }));
+    await this.#transport.close(reason, code);
+  }
+
+  #receive(frame: Frame): Promise<void> | undefined {
+    this.#heardAtMs = this.#options.clock.nowMs();
+    return this.#step({ type: "frame", frame });
+  }
+
+  #step(input: Parameters<typeof stepConnection>[1]): Promise<void> | undefined {
+    const { dialect } = this.#options;
+    const { connection, effects } = stepConnection(this.#wire, input, {
+      ...(dialect && { dialect }),
+    });
+    this.#wire = connection;
+    let waiting: Promise<void> | undefined;
+    for (const effect of effects) waiting = this.#carryOut(effect) ?? waiting;
+    return waiting;
+  }
+
+  /** Only a hello is waited for. */
+  #carryOut(effect: Effect): Promise<void> | undefined {
+    switch (effect.type) {
+      case "open":
+        return this.#open(effect);
+      case "handle":
+        if (this.#session) handle(this.#options, this.#session, effect.envelope);
+        return;
+      case "vendor":
+        this.#handleVendor(effect.envelope);
+        return;
+      case "pong": {
+        const receivedAtMs = this.#options.clock.nowMs();
+        this.#say("session.pong", printPong({ pingNonce: effect.nonce, receivedAtMs }));
+        return;
+      }
+      case "refuse": {
+        const { error, requestId, sessionId } = effect;
+        const payload = printSessionError({ error, requestId });
+        this.#inOrder(() => this.#say("session.error", payload, { sessionId }));
+        return;
+      }
+      case "leave": {
+        const { reply, reason } = effect;
+        if (reply) this.#inOrder(() => this.#say("session.closed", printFarewell({ reason })));
+        return;
+      }
+      case "close": {
+        const { code, reason } = effect;
+        this.#inOrder(() => void this.#transport.close(reason, code));
+        return;
+      }
+    }
+  }
+
+  /** After the answers to what was asked before. */
+  #inOrder(send: Send): void {
+    if (this.#session) this.#session.telling.answer(send);
+    else void send();
+  }
+
+  async #open({ envelope, hello, dialect }: Effect & { readonly type: "open" }): Promise<void> {
+    const requestId = envelope.id;
+    try {
+      const principal = await this.#verify(hello.token);
+      if (this.#transport.closed) return;
+      await (hello.resume
+        ? this.#resumeSession(hello, principal, dialect)
+        : this.#openSession(hello, principal, dialect));
+    } catch (fault) {
+      if (!(fault instanceof ArcpError)) this.#options.onFault(fault);
+      const error =
+        fault instanceof ArcpError
+          ? fault
+          : new ArcpError("INTERNAL_ERROR", "the session could not be opened");
+      void this.#step({ type: "rejected", error: error.toPayload(), requestId });
+    }
+  }
+
+  /** One answer, whatever is wrong with the token (ARCP-47). */
+  async #verify(token: string): Promise<string> {
+    let known: { readonly principal: string } | undefined;
+    try {
+      known = await this.#options.verify(token);
+    } catch {
+      known = undefined;
+    }
+    if (!known) throw new ArcpError("UNAUTHENTICATED", "this token is not valid here");
+    return known.principal;
+  }
+
+  async #openSession(hello: Hello, principal: string, dialect: Dialect): Promise<void> {
+    const { plane, resumeWindowMs: windowMs = limits.resumeWindowMs } = this.#options;
+    const sessionId = toSessionId(printId("session", this.#parts.newUlid()));
+    const resumeToken = printResumeToken(randomBytes(32));
+    const features = this.#effective(hello.capabilities?.features ?? []);
+    const { refusal } = await plane.submit(
+      {
+        type: "session.open",
+        sessionId,
+        principal,
+        tokenHash: hashOf(resumeToken),
+        features,
+        skips: skippedKinds(new Set(features)),
+        windowMs,
+      },
+      { actor: `principal/${principal}` },
+      () => undefined,
+    );
+    if (refusal) throw new ArcpError("INTERNAL_ERROR", refusal.message);
+    this.#attach({ sessionId, principal, dialect, features, attachment: 1 }, resumeToken, 0);
+  }
+
+  /** Whatever is wrong with it, the answer is the same (ARCP-60). */
+  async #resumeSession(hello: Hello, principal: string, dialect: Dialect): Promise<void> {
+    const { plane } = this.#options;
+    const { resume, capabilities } = hello;
+    if (!resume) return;
+    const sessionId = toSessionId(resume.sessionId);
+    const resumeToken = printResumeToken(randomBytes(32));
+    const features = capabilities && this.#effective(capabilities.features);
+    const { value: session, refusal } = await plane.submit(
+      {
+        type: "session.resume",
+        sessionId,
+        principal,
+        shownHash: hashOf(resume.resumeToken),
+        tokenHash: hashOf(resumeToken),
+        afterEventSequence: resume.lastEventSeq,
+        ...(features && { features, skips: skippedKinds(new Set(features)) }),
+      },
+      { actor: `principal/${principal}` },
+      ({ sessions }) => sessions.byId.get(sessionId),
+    );
+    if (refusal || !session) {
+      throw new ArcpError("RESUME_WINDOW_EXPIRED", "this session cannot be resumed");
+    }
+    const { attachment } = session;
+    this.#attach(
+      { sessionId, principal, dialect, features: session.features, attachment },
+      resumeToken,
+      resume.lastEventSeq,
+    );
+  }
+
+  #effective(offered: readonly string[]): readonly string[] {
+    return intersectFeatures(offered, this.#options.features);
+  }
+
+  #attach(
+    known: Pick<Attached, "sessionId" | "principal" | "dialect" | "attachment"> & {
+      readonly features: readonly string[];
+    },
+    resumeToken: string,
+    afterEventSequence: number,
+  ): void {
+    const { plane, clock, runtime, name, onFault } = this.#options;
+    const { heartbeatMs = limits.heartbeatMs, resumeWindowMs = limits.resumeWindowMs } =
+      this.#options;
+    const { sessionId } = known;
+    const { audience, connections, newUlid } = this.#parts;
+    void connections.get(sessionId)?.leave("superseded", 1000);
+    const parts = { plane, audience, sessionId, outlet: this, afterEventSequence, onFault };
+    const telling = new Telling(parts);
+    const features = new Set(known.features);
+    this.#session = {
+      ...known,
+      features,
+      telling,
+      random: sessionRandomOf(sessionId),
+      send: (type, payload, about) => this.#say(type, payload, about),
+      acknowledge: (eventSequence) => this.#acknowledge(eventSequence),
+      newJobId: () => toJobId(printId("job", newUlid())),
+    };
+    this.#traits = dialects[known.dialect];
+    this.#acknowledged = afterEventSequence;
+    connections.set(sessionId, this);
+    void this.#step({ type: "accepted", sessionId });
+    const welcome = printWelcome({
+      runtime: name,
+      sessionId,
+      acceptedAtMs: clock.nowMs(),
+      resumeToken,
+      resumeWindowSec: resumeWindowMs / 1_000,
+      heartbeatIntervalSec: heartbeatMs / 1_000,
+      features: known.features,
+      agents: runtime.catalogue.list(),
+      vendor: this.#options.capabilities ?? {},
+    });
+    this.#say("session.welcome", welcome);
+    telling.start();
+    if (features.has("heartbeat")) void this.#keepAlive(heartbeatMs);
+  }
+
+  #handleVendor(envelope: Envelope): void {
+    const session = this.#session;
+    if (!session) return;
+    const { sessionId, principal } = session;
+    const { type, payload } = envelope;
+    const known: VendorSession = {
+      sessionId,
+      principal,
+      send: (sent, words) => session.telling.answer(() => this.#say(sent, words)),
+    };
+    const family = this.#options.vendorFamilies?.find(({ prefix }) => type.startsWith(prefix));
+    if (family) {
+      const attached = this.#families.get(family) ?? family.attach(known);
+      this.#families.set(family, attached);
+      attached.receive(type, payload);
+      return;
+    }
+    const handler = this.#options.vendorHandlers.get(type);
+    if (handler) {
+      Promise.try(handler, envelope, known).catch(this.#options.onFault);
+      return;
+    }
+    for (const effect of unhandledVendor(envelope, sessionId)) void this.#carryOut(effect);
+  }
+
+  #closed(): void {
+    this.#closing.abort();
+    const session = this.#session;
+    for (const family of this.#families.values()) family.detached();
+    if (!session) {
+      this.#done.resolve();
+      return;
+    }
+    const { sessionId, attachment, principal, telling } = session;
+    telling.close();
+    if (this.#parts.connections.get(sessionId) === this) this.#parts.connections.delete(sessionId);
+    this.#options.plane
+      .submit(
+        { type: "session.detach", sessionId, attachment },
+        { actor: `principal/${principal}` },
+        () => undefined,
+      )
+      .then(() => this.#done.resolve(), this.#options.onFault);
+  }
+
+  async #awaitHello(): Promise<void> {
+    const { clock } = this.#options;
+    if (this.#wire.phase !== "awaiting") return;
+    await clock.until(this.#wire.deadlineMs, this.#closing.signal).catch(() => undefined);
+    if (!this.#closing.signal.aborted) void this.#step({ type: "time", nowMs: clock.nowMs() });
+  }
+
+  async #keepAlive(intervalMs: number): Promise<void> {
+    const { clock } = this.#options;
+    const { signal } = this.#closing;
+    let heartbeat: Heartbeat = startHeartbeat(clock.nowMs(), intervalMs);
+    while (!signal.aborted) {
+      await clock.until(heartbeat.lookAtMs, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      if (this.#heardAtMs > heartbeat.heardAtMs) heartbeat = heard(heartbeat, this.#heardAtMs);
+      if (this.#saidAtMs > heartbeat.saidAtMs) heartbeat = said(heartbeat, this.#saidAtMs);
+      const looked = look(heartbeat, clock.nowMs());
+      heartbeat = looked.heartbeat;
+      if (looked.verdict === "ping") this.#ping();
+      if (looked.verdict !== "lost") continue;
+      const error = { code: "HEARTBEAT_LOST", message: "nothing was heard for too long" } as const;
+      this.#say("session.error", printSessionError({ error }));
+      await this.#transport.close("heartbeat lost", 1001);
+    }
+  }
+
+  #ping(): void {
+    const nonce = printId("nonce", this.#parts.newUlid());
+    this.#say("session.ping", printPing({ nonce, sentAtMs: this.#options.clock.nowMs() }));
+  }
+
+  #acknowledge(eventSequence: number): void {
+    this.#acknowledged = Math.max(this.#acknowledged, eventSequence);
+  }
+
+  /** A frame without a number. */
+  #say(
+    type: string,
+    payload: JsonObject,
+    about: {
+      readonly sessionId?: string;
+      readonly jobId?: string;
+      readonly traceId?: string | undefined;
+    } = {},
+  ): void {
+    const id = printId("envelope", this.#parts.newUlid());
+    const sessionId = this.#session?.sessionId;
+    this.#sendText(printFrame({ id, type, sessionId, ...about }, JSON.stringify(payload)));
+  }
+
+  #sendText(text: string): void {
+    if (this.#transport.closed) return;
+    this.#saidAtMs = this.#options.clock.nowMs();
+    // It closes by itself if the peer takes nothing.
+    this.#transport.sendText(text).catch(() => undefined);
+  }
+
+  /** For the telling of this session. */
+  tell(entry: Entry, eventSequence: number): Promise<void> | undefined {
+    const { event } = entry;
+    switch (event.type) {
+      case "session.rejected": {
+        const { failure, requestId, atMs } = event;
+        const parts = {
+          finalStatus: "error",
+          error: errorOf(failure),
+          completedAtMs: atMs,
+        } as const;
+        const payload = printJobError({ ...parts, requestId }, this.#session?.dialect ?? "spec");
+        const about = { jobId: event.jobId, traceId: event.traceId };
+        this.#number(entry, eventSequence, "job.error", JSON.stringify(payload), about);
+        return;
+      }
+      case "job.emitted":
+      case "job.ended": {
+        const traceId = this.#traceOf(event.jobId);
+        if (typeof traceId !== "string") {
+          return traceId.then((found) => this.#tellOf(entry, eventSequence, found));
+        }
+        return this.#tellOf(entry, eventSequence, traceId);
+      }
+      default:
+        return;
+    }
+  }
+
+  #tellOf(entry: Entry, eventSequence: number, traceId: string): Promise<void> | undefined {
+    const { event } = entry;
+    if (event.type === "job.emitted") {
+      const about = { jobId: event.jobId, traceId };
+      this.#number(entry, eventSequence, "job.event", payloadOf(entry), about);
+      this.#minds(event.jobId, eventSequence);
+      return;
+    }
+    if (event.type !== "job.ended") return;
+    const { jobId, outcome, atMs } = event;
+    this.#traces.delete(jobId);
+    const { dialect = "spec", features } = this.#session ?? {};
+    const isWhole =
+      outcome.status !== "success" || !outcome.streamed || features?.has("result_chunk");
+    const about = { jobId, traceId };
+    if (isWhole) {
+      const { type, payload } = encodeEnd(outcome, { atMs, dialect });
+      this.#number(entry, eventSequence, type, payload, about);
+      return;
+    }
+    return this.#assemble(jobId, outcome, atMs).then(({ type, payload }) =>
+      this.#number(entry, eventSequence, type, payload, about),
+    );
+  }
+
+  #number(
+    entry: Entry,
+    eventSeq: number,
+    type: string,
+    payload: string,
+    { jobId, traceId }: { readonly jobId: JobId; readonly traceId: string | undefined },
+  ): void {
+    const session = this.#session;
+    if (!session || this.#cutShort.has(jobId)) return;
+    const { sessionId, random, dialect } = session;
+    const head = { id: deriveEventId(entry.atMs, random, eventSeq), sessionId, jobId, eventSeq };
+    const text = printFrame({ ...head, type, traceId }, payload);
+    if (this.#isReadable(text)) {
+      this.#sendText(text);
+      return;
+    }
+    this.#cutShort.add(jobId);
+    const message = "what this job says is longer than this client can read";
+    const failure = {
+      finalStatus: "error",
+      error: { code: "INTERNAL_ERROR", message },
+      completedAtMs: entry.atMs,
+    } as const;
+    const instead = JSON.stringify(printJobError(failure, dialect));
+    this.#sendText(printFrame({ ...head, type: "job.error", traceId }, instead));
+  }
+
+  /** Some clients stop reading at the first message that is too long (PYR-18). */
+  #isReadable(text: string): boolean {
+    const { messageBytesMax, lineBytesMax } = this.#traits;
+    const max = this.#transport.link.kind === "stdio" ? lineBytesMax : messageBytesMax;
+    // No character takes more than three bytes.
+    return max === undefined || text.length * 3 <= max || Buffer.byteLength(text) <= max;
+  }
+
+  /** Of a job that was forgotten, the log knows it. */
+  #traceOf(jobId: JobId): string | Promise<string> {
+    const known = this.#traces.get(jobId);
+    if (known !== undefined) return known;
+    const { plane } = this.#options;
+    const traceId = plane.peek(({ jobs }) => jobs.byId.get(jobId)?.traceId);
+    if (traceId === undefined) return this.#traceInLog(jobId);
+    this.#traces.set(jobId, traceId);
+    return traceId;
+  }
+
+  async #traceInLog(jobId: JobId): Promise<string> {
+    for await (const { event } of this.#options.plane.stream(`job/${jobId}`)) {
+      if (event.type === "job.accepted") return event.job.traceId;
+    }
+    return "";
+  }
+
+  /** A streamed result in one piece, for a session that takes no pieces (ARCP-54). */
+  async #assemble(
+    jobId: JobId,
+    outcome: JobOutcome & { readonly status: "success" },
+    completedAtMs: number,
+  ): Promise<{ readonly type: "job.result" | "job.error"; readonly payload: string }> {
+    const { streamed, summary } = outcome;
+    const tooLong = (): { readonly type: "job.error"; readonly payload: string } => {
+      const message = "the result is too long for a client that takes it in one piece only";
+      const error = { code: "INTERNAL_ERROR", message } as const;
+      const failure = { finalStatus: "error", error, completedAtMs } as const;
+      const dialect = this.#session?.dialect ?? "spec";
+      return { type: "job.error", payload: JSON.stringify(printJobError(failure, dialect)) };
+    };
+    if (!streamed || streamed.bytes > limits.assembledBytesMax) return tooLong();
+    const assembly = new Assembly(streamed.resultId);
+    for await (const { event } of this.#options.plane.stream(`job/${jobId}`)) {
+      if (event.type !== "job.emitted" || event.kind !== "result_chunk") continue;
+      const chunk = normaliseBody(event.kind, JSON.parse(event.body));
+      if (chunk?.kind === "result_chunk") assembly.add(chunk);
+    }
+    const { value, problem } = assembly.finish();
+    if (problem) return tooLong();
+    const whole =
+      typeof value === "string" ? value : { encoding: "base64", data: encodeBase64(value) };
+    const payload = printJobResult({ summary, completedAtMs });
+    return { type: "job.result", payload: withResult(payload, JSON.stringify(whole)) };
+  }
+
+  /** A job that another asked for is announced, because nobody here has (ARCP-176). */
+  announce(job: Job): Send | undefined {
+    if (!job.requestId.startsWith("delegate/")) return undefined;
+    const { dialect = "spec" } = this.#session ?? {};
+    const payload = printAccepted(encodeAccepted(job, { credentials: [] }), dialect);
+    return () => this.#say("job.accepted", payload, { jobId: job.id, traceId: job.traceId });
+  }
+
+  /** Tells the job once that its listener lags (ARCP-76). */
+  #minds(jobId: JobId, eventSequence: number): void {
+    const { backPressureEvents = limits.backPressureEvents, runtime } = this.#options;
+    if (!this.#session?.features.has("ack")) return;
+    const lag = eventSequence - this.#acknowledged;
+    if (this.#isLagTold) {
+      if (lag <= backPressureEvents / 2) this.#isLagTold = false;
+      return;
+    }
+    if (lag <= backPressureEvents) return;
+    this.#isLagTold = true;
+    runtime.remark(jobId, "status", { phase: "back_pressure", message: `ack lag = ${lag}` });
+  }
+}
+
+/** Printed once, for however many are told. */
+let printed: { readonly entry: Entry; readonly payload: string } | undefined;
+
+function payloadOf(entry: Entry): string {
+  if (printed?.entry === entry) return printed.payload;
+  const { event, atMs } = entry;
+  if (event.type !== "job.emitted") return "{}";
+  const payload = printEventPayload(event.kind, atMs, event.body);
+  printed = { entry, payload };
+  return payload;
+}

@@ -1,0 +1,52 @@
+/**
+ * The ARCP door (ARCP 1.1): sessions over any transport, jobs, their events. Whoever is connected is told what is
+ * durable; whoever comes back is told what it missed.
+ */
+import { randomFillSync } from "node:crypto";
+import type { SessionId } from "../../core/index.ts";
+import type { Transport } from "../../transport/index.ts";
+import { monotonicUlids } from "../../wire/arcp/index.ts";
+import { Audience } from "./audience.ts";
+import { Connection, type ConnectionParts } from "./connection.ts";
+import type { ArcpDoorOptions } from "./settings.ts";
+
+export interface ArcpDoor extends AsyncDisposable {
+  /** Whoever is at its other end may say hello. */
+  accept(transport: Transport): void;
+  readonly connections: number;
+  /** What a job of this session waits for before it says more. */
+  pace(sessionId: SessionId): Promise<void> | undefined;
+}
+
+export function openArcpDoor(options: ArcpDoorOptions): ArcpDoor {
+  const audience = new Audience();
+  const open = new Set<Connection>();
+  const connections = new Map<SessionId, Connection>();
+  const { clock } = options;
+  const newUlid = monotonicUlids({ nowMs: () => clock.nowMs(), fill: randomFillSync });
+  const parts: ConnectionParts = { options, audience, newUlid, connections };
+  const tap = options.plane.tap((entries) => audience.hear(entries));
+  let isClosed = false;
+  return {
+    accept(transport) {
+      if (isClosed) {
+        void transport.close("shutdown", 1001);
+        return;
+      }
+      const connection = new Connection(parts, transport);
+      open.add(connection);
+      void connection.done.then(() => open.delete(connection));
+    },
+    get connections() {
+      return open.size;
+    },
+    pace: (sessionId) => audience.find(sessionId)?.pace,
+    async [Symbol.asyncDispose]() {
+      isClosed = true;
+      const all = [...open];
+      await Promise.all(all.map((connection) => connection.leave("shutdown", 1001)));
+      await Promise.all(all.map((connection) => connection.done));
+      tap[Symbol.dispose]();
+    },
+  };
+}

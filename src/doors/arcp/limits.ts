@@ -1,0 +1,16 @@
+export const limits = {
+  /** More than this is not queued for one connection: the rest stays in the log until there is room. */
+  queuedBytesMax: 16_777_216,
+  /** What comes while a session is told what it missed; beyond that it reads on from the log. */
+  entriesBehindMax: 1_000,
+  /** A result that was streamed, put together for a session that takes no pieces. */
+  assembledBytesMax: 8_388_608,
+  /** Entries of a page of jobs, by default and at most. */
+  pageEntries: 100,
+  pageEntriesMax: 1_000,
+  heartbeatMs: 30_000,
+  resumeWindowMs: 600_000,
+  cancelGraceMs: 30_000,
+  /** Unacknowledged events at which a job is told that its listener lags. */
+  backPressureEvents: 1_000,
+} as const;

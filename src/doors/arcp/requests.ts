@@ -1,0 +1,359 @@
+/** What each request of a session leads to. Nothing here waits: answers are queued, and leave when they may. */
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type Job,
+  type JobId,
+  type SessionId,
+  type State,
+  jobId as toJobId,
+} from "../../core/index.ts";
+import { toArcpError } from "../../runtime/index.ts";
+import {
+  ArcpError,
+  type Dialect,
+  dialects,
+  type Envelope,
+  type JsonObject,
+  type Problem,
+  printAccepted,
+  printCancelled,
+  printJobError,
+  printJobs,
+  printSessionError,
+  printSubscribed,
+  printTraceId,
+  readAck,
+  readCancel,
+  readSubscribe,
+  readUnsubscribe,
+  rejectionType,
+  type Subscribe,
+} from "../../wire/arcp/index.ts";
+import { decodeList, decodeSubmit, encodeCursor, type PageRequest } from "./decode.ts";
+import { encodeAccepted, encodeEntry, encodeSubscribed } from "./encode.ts";
+import { failureOf } from "./errors.ts";
+import { limits } from "./limits.ts";
+import type { ArcpDoorOptions, Observation } from "./settings.ts";
+import type { Send, Telling } from "./telling.ts";
+
+/** A session, as its connection has it. */
+export interface Asking {
+  readonly sessionId: SessionId;
+  readonly principal: string;
+  readonly dialect: Dialect;
+  readonly features: ReadonlySet<string>;
+  readonly telling: Telling;
+  /** A frame without a number. */
+  send(
+    type: string,
+    payload: JsonObject,
+    about?: { readonly jobId?: string; readonly traceId?: string | undefined },
+  ): void;
+  /** So far it has got. */
+  acknowledge(eventSequence: number): void;
+  newJobId(): JobId;
+}
+
+export function handle(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): void {
+  switch (envelope.type) {
+    case "job.submit":
+      return submit(options, asking, envelope);
+    case "job.cancel":
+      return cancel(options, asking, envelope);
+    case "job.subscribe":
+      return subscribe(options, asking, envelope);
+    case "job.unsubscribe":
+      return unsubscribe(options, asking, envelope);
+    case "session.list_jobs":
+      return list(options, asking, envelope);
+    case "session.ack":
+      return acknowledge(options, asking, envelope);
+    default:
+      // A pong: that it came is all it says.
+      return;
+  }
+}
+
+function submit(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): void {
+  const newTraceId = (): string => printTraceId(randomBytes(16));
+  const request = decodeSubmit(envelope, { ...whoOf(asking), newTraceId });
+  if (request.problem) return reject(options, asking, envelope, invalid(request.problem));
+  const { value, refusal } = options.runtime.ask(request.value);
+  if (refusal) return reject(options, asking, envelope, toArcpError(refusal));
+  const { job, sequence } = value;
+  const accepted = encodeAccepted(job, { requestId: envelope.id, credentials: [] });
+  const about = { jobId: job.id, traceId: envelope.traceId ?? job.traceId };
+  const send: Send = () =>
+    asking.send("job.accepted", printAccepted(accepted, asking.dialect), about);
+  asking.telling.answer(send, { after: sequence, needs: sequence });
+}
+
+/** Under a number, so that it survives a resume (ARCP-89); or as that client wants it (PYR-7). */
+function reject(
+  options: ArcpDoorOptions,
+  asking: Asking,
+  { id: requestId, traceId }: Envelope,
+  error: ArcpError,
+): void {
+  const payload = error.toPayload();
+  if (rejectionType(payload.code, asking.dialect, options) === "session.error") {
+    refuse(asking, requestId, error);
+    return;
+  }
+  const command = {
+    type: "session.reject",
+    sessionId: asking.sessionId,
+    jobId: asking.newJobId(),
+    requestId,
+    ...(traceId !== undefined && { traceId }),
+    failure: failureOf(payload),
+  } as const;
+  options.plane.carryOut(command, actorOf(asking), () => undefined);
+}
+
+function refuse(asking: Asking, requestId: string, error: ArcpError, jobId?: string): void {
+  const payload = printSessionError({ error: error.toPayload(), requestId, jobId });
+  asking.telling.answer(() => asking.send("session.error", payload, {}));
+}
+
+function cancel(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): void {
+  const read = readCancel(envelope);
+  if (read.problem) return refuse(asking, envelope.id, invalid(read.problem));
+  const { plane, cancelGraceMs: graceMs = limits.cancelGraceMs } = options;
+  const { reason = "" } = read.value;
+  const jobId = toJobId(read.value.jobId);
+  const job = plane.peek(({ jobs }) => jobs.byId.get(jobId));
+  const maySee = job !== undefined && isSeen(options, asking, job, "cancel");
+  const by = { ...whoOf(asking), maySee };
+  const after = plane.lastSequence;
+  const command = { type: "job.cancel", jobId, by, reason, graceMs } as const;
+  const outcome = plane.carryOut(command, actorOf(asking), ({ jobs, lastSequence }, events) => ({
+    isHeard: events.length > 0 || jobs.byId.get(jobId)?.state !== "ended",
+    needs: lastSequence,
+  }));
+  if (outcome.refusal) {
+    refuseCancel(options, asking, { requestId: envelope.id, jobId }, toArcpError(outcome.refusal));
+    return;
+  }
+  if (!outcome.value.isHeard) return;
+  const payload = printCancelled({
+    jobId,
+    requestId: envelope.id,
+    ...(reason !== "" && { reason }),
+  });
+  const about = { jobId, traceId: job?.traceId };
+  // Before the end of a job that nobody worked on yet, which comes at once.
+  const place = { after, needs: outcome.value.needs };
+  asking.telling.answer(() => asking.send("job.cancelled", payload, about), place);
+}
+
+/** Names the job, but has no number: nothing has happened to it (ARCP-114). */
+function refuseCancel(
+  { plane }: ArcpDoorOptions,
+  asking: Asking,
+  { requestId, jobId }: { readonly requestId: string; readonly jobId: JobId },
+  error: ArcpError,
+): void {
+  const completedAtMs = plane.peek((_, nowMs) => nowMs);
+  const failure = { finalStatus: "error", error: error.toPayload(), completedAtMs } as const;
+  const payload = printJobError({ ...failure, requestId }, asking.dialect);
+  asking.telling.answer(() => asking.send("job.error", payload, { jobId }));
+}
+
+function subscribe(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): void {
+  if (!asking.features.has("subscribe")) return refuseFeature(asking, envelope, "subscribe");
+  const read = readSubscribe(envelope);
+  if (read.problem) return refuse(asking, envelope.id, invalid(read.problem));
+  const { history, fromEventSeq } = read.value;
+  if (!history || fromEventSeq === 0) {
+    asking.telling.answer(follow(options, asking, envelope, read.value, { before: 0, after: 0 }));
+    return;
+  }
+  const answer = asking.telling.answerLater();
+  countBefore(options, asking, toJobId(read.value.jobId), fromEventSeq).then(
+    (past) => answer(follow(options, asking, envelope, read.value, past)),
+    options.onFault,
+  );
+}
+
+/** How many of a job's events its own session was told up to a number, and where in the log that was. */
+async function countBefore(
+  { plane }: ArcpDoorOptions,
+  { sessionId }: Asking,
+  jobId: JobId,
+  fromEventSeq: number,
+): Promise<Past> {
+  const skips = plane.peek(({ sessions }) => sessions.journals.get(sessionId)?.skips ?? []);
+  let past: Past = { before: 0, after: 0 };
+  for await (const { event, sequence } of plane.stream(`job/${jobId}`)) {
+    if (event.type !== "job.emitted") continue;
+    if ((event.ownSequence ?? 0) > fromEventSeq) break;
+    const isTold = !skips.includes(event.kind);
+    past = { before: past.before + (isTold ? 1 : 0), after: sequence };
+  }
+  return past;
+}
+
+type Past = { readonly before: number; readonly after: number };
+
+/** What to answer. It follows from here on, before the answer has left. */
+function follow(
+  options: ArcpDoorOptions,
+  asking: Asking,
+  { id: requestId }: Envelope,
+  { jobId: asked, history }: Subscribe,
+  { before, after: afterSequence }: Past,
+): Send {
+  const { plane, hidesForeignJobs = false } = options;
+  const jobId = toJobId(asked);
+  const job = plane.peek(({ jobs }) => jobs.byId.get(jobId));
+  const mayObserve = job !== undefined && isSeen(options, asking, job, "subscribe");
+  const command = {
+    type: "session.follow",
+    sessionId: asking.sessionId,
+    jobId,
+    mayObserve,
+    ...(history && { history: { afterSequence, before } }),
+  } as const;
+  const outcome = plane.carryOut(command, actorOf(asking), (state, [event]) => {
+    const recalled = event?.type === "session.followed" ? (event.recalled?.count ?? 0) : 0;
+    return (
+      job &&
+      encodeSubscribed(state, job, {
+        requestId,
+        subscribedFrom: state.sessions.lastEventSequences.get(asking.sessionId) ?? 0,
+        replayed: recalled > 0,
+        credentials: [],
+      })
+    );
+  });
+  if (job) {
+    const isAllowed = outcome.refusal === undefined;
+    options.audit?.({ principal: asking.principal, jobId, owner: job.principal, isAllowed });
+  }
+  if (outcome.refusal || !outcome.value) {
+    const refusal = outcome.refusal ?? notFound(jobId);
+    const isHidden = refusal.code === "permission_denied" && hidesForeignJobs;
+    const error = toArcpError(isHidden ? notFound(jobId) : refusal);
+    const payload = printSessionError({ error: error.toPayload(), requestId, jobId });
+    return () => asking.send("session.error", payload);
+  }
+  const payload = printSubscribed(outcome.value);
+  const { holdAfterSubscribedMs: holdMs } = dialects[asking.dialect];
+  return () => {
+    asking.send("job.subscribed", payload, { jobId, traceId: job?.traceId });
+    return holdMs > 0 ? sleep(holdMs) : undefined;
+  };
+}
+
+function notFound(jobId: JobId): { readonly code: "job_not_found"; readonly message: string } {
+  return { code: "job_not_found", message: `there is no job ${jobId}` };
+}
+
+function unsubscribe({ plane }: ArcpDoorOptions, asking: Asking, envelope: Envelope): void {
+  const { value } = readUnsubscribe(envelope);
+  if (!value || !asking.features.has("subscribe")) return;
+  const { sessionId } = asking;
+  const command = { type: "session.leave", sessionId, jobId: toJobId(value.jobId) } as const;
+  plane.carryOut(command, actorOf(asking), () => undefined);
+}
+
+function list(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): void {
+  if (!asking.features.has("list_jobs")) return refuseFeature(asking, envelope, "list_jobs");
+  const request = decodeList(envelope);
+  if (request.problem) return refuse(asking, envelope.id, invalid(request.problem));
+  const { count } = request.value;
+  const payload = options.plane.peek((state) => {
+    const found: Job[] = [];
+    for (const job of visibleJobs(state, options, asking, request.value)) {
+      found.push(job);
+      // One more than asked for tells whether there are more.
+      if (found.length > count) break;
+    }
+    const jobs = found.slice(0, count);
+    const last = found.length > count ? jobs.at(-1) : undefined;
+    return printJobs({
+      requestId: envelope.id,
+      jobs: jobs.map((job) => encodeEntry(state, job)),
+      ...(last && { nextCursor: encodeCursor(last.place) }),
+    });
+  });
+  asking.telling.answer(() => asking.send("session.jobs", payload));
+}
+
+/** Its own, and those of others that it may see, in the order in which they were asked for. */
+function* visibleJobs(
+  { jobs }: State,
+  options: ArcpDoorOptions,
+  asking: Asking,
+  { afterPlace, matches }: PageRequest,
+): Generator<Job> {
+  const { mayObserve } = options;
+  const rolls = mayObserve
+    ? [...jobs.byPrincipal.values()]
+    : [jobs.byPrincipal.get(asking.principal)].flatMap((roll) => roll ?? []);
+  const heads = rolls.map((roll) => ({
+    next: roll.after(afterPlace),
+    job: undefined as Job | undefined,
+  }));
+  const advance = (head: (typeof heads)[number]): void => {
+    const { value } = head.next.next();
+    head.job = value === undefined ? undefined : jobs.byId.get(value);
+  };
+  for (const head of heads) advance(head);
+  for (;;) {
+    const first = heads.reduce<(typeof heads)[number] | undefined>(
+      (best, head) => (head.job && (!best?.job || head.job.place < best.job.place) ? head : best),
+      undefined,
+    );
+    if (!first?.job) return;
+    const { job } = first;
+    const isTheirs = isSeen(options, asking, job, "list");
+    if (isTheirs && job.state !== "preparing" && matches(job)) yield job;
+    advance(first);
+  }
+}
+
+function acknowledge({ plane }: ArcpDoorOptions, asking: Asking, envelope: Envelope): void {
+  const { value } = readAck(envelope);
+  if (!value || !asking.features.has("ack")) return;
+  const { lastProcessedSeq: eventSequence } = value;
+  const { sessionId } = asking;
+  asking.acknowledge(eventSequence);
+  const command = { type: "session.acknowledge", sessionId, eventSequence } as const;
+  plane.carryOut(command, actorOf(asking), () => undefined);
+}
+
+function refuseFeature(asking: Asking, { id, type }: Envelope, feature: string): void {
+  const details = { type };
+  refuse(
+    asking,
+    id,
+    new ArcpError("INVALID_REQUEST", `${feature} was not negotiated`, { details }),
+  );
+}
+
+function isSeen(
+  { mayObserve }: ArcpDoorOptions,
+  { principal }: Asking,
+  job: Job,
+  observation: Observation,
+): boolean {
+  return job.principal === principal || (mayObserve?.(principal, job, observation) ?? false);
+}
+
+function invalid({ path, message }: Problem): ArcpError {
+  return new ArcpError("INVALID_REQUEST", message, { details: { path } });
+}
+
+function whoOf({ sessionId, principal }: Asking): {
+  readonly sessionId: SessionId;
+  readonly principal: string;
+} {
+  return { sessionId, principal };
+}
+
+function actorOf({ principal }: Asking): { readonly actor: string } {
+  return { actor: `principal/${principal}` };
+}

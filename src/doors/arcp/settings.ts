@@ -1,0 +1,75 @@
+/** What whoever opens the door decides. */
+import type { Job } from "../../core/index.ts";
+import type { Clock, Plane } from "../../plane/index.ts";
+import type { Runtime } from "../../runtime/index.ts";
+import type {
+  DialectOption,
+  Envelope,
+  JsonObject,
+  PeerName,
+  RejectionOptions,
+} from "../../wire/arcp/index.ts";
+
+/** Who is behind a token; nothing if nobody is. May throw, which says the same. */
+export type Verify = (
+  token: string,
+) =>
+  | Promise<{ readonly principal: string } | undefined>
+  | { readonly principal: string }
+  | undefined;
+
+/** What somebody wants to do with a job that another principal asked for. */
+export type Observation = "list" | "subscribe" | "cancel";
+
+/** A session, for who handles messages of vendors. */
+export type VendorSession = {
+  readonly sessionId: string;
+  readonly principal: string;
+  send(type: string, payload: JsonObject): void;
+};
+
+export type VendorHandler = (envelope: Envelope, session: VendorSession) => unknown;
+
+/** Frames of one family of vendor types, all of one session: those between a runtime and its workers. */
+export interface VendorFamily {
+  readonly prefix: string;
+  attach(session: VendorSession): {
+    receive(type: string, payload: JsonObject): void;
+    detached(): void;
+  };
+}
+
+export type ArcpDoorOptions = RejectionOptions & {
+  readonly plane: Plane;
+  readonly runtime: Runtime;
+  readonly clock: Clock;
+  /** What the welcome says of us. */
+  readonly name: PeerName;
+  readonly verify: Verify;
+  readonly features: readonly string[];
+  /** What else the welcome advertises (ARCP-53). */
+  readonly capabilities?: JsonObject | undefined;
+  readonly heartbeatMs?: number | undefined;
+  readonly resumeWindowMs?: number | undefined;
+  readonly cancelGraceMs?: number | undefined;
+  readonly backPressureEvents?: number | undefined;
+  readonly dialect?: DialectOption | undefined;
+  /** Whether jobs of others are as good as none to who may not see them. */
+  readonly hidesForeignJobs?: boolean | undefined;
+  /** By default, nobody sees what others asked for. */
+  readonly mayObserve?:
+    | ((principal: string, job: Job, observation: Observation) => boolean)
+    | undefined;
+  /** Told who wanted to see whose job, and whether they did (ARCP-143). */
+  readonly audit?:
+    | ((decision: {
+        readonly principal: string;
+        readonly jobId: string;
+        readonly owner: string;
+        readonly isAllowed: boolean;
+      }) => void)
+    | undefined;
+  readonly vendorHandlers: ReadonlyMap<string, VendorHandler>;
+  readonly vendorFamilies?: readonly VendorFamily[] | undefined;
+  readonly onFault: (fault: unknown) => void;
+};
