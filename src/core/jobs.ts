@@ -14,9 +14,17 @@ import { accept, type Decision, type Refused, refuse } from "./decision.ts";
 import type { Failure } from "./failure.ts";
 import * as grants from "./grants.ts";
 import type { JobId, SessionId } from "./ids.ts";
+import {
+  budgetOf,
+  deleteJob,
+  type Jobs,
+  keepInput,
+  keyOf,
+  type OwnJobs,
+  putJob,
+  requestKey,
+} from "./job-records.ts";
 import { limits } from "./limits.ts";
-import { PriorityMap } from "./priority-map.ts";
-import { Roll } from "./roll.ts";
 
 export type Job = JobRecord & JobState;
 
@@ -87,58 +95,6 @@ export type Outcome =
       readonly summary?: string;
     }
   | { readonly status: Exclude<EndStatus, "success">; readonly failure: Failure };
-
-export type Jobs = {
-  readonly byId: ReadonlyMap<JobId, Job>;
-  /** JSON, of those that may be started yet. */
-  readonly inputs: ReadonlyMap<JobId, string>;
-  readonly budgets: ReadonlyMap<JobId, grants.Budget>;
-  /** What is set aside for work that is under way, by what the job calls it. */
-  readonly reservations: ReadonlyMap<JobId, ReadonlyMap<string, readonly grants.Amount[]>>;
-  readonly tallies: ReadonlyMap<JobId, Readonly<Tally>>;
-  readonly children: ReadonlyMap<JobId, ReadonlySet<JobId>>;
-  readonly byKey: ReadonlyMap<string, JobId>;
-  readonly byRequest: ReadonlyMap<string, JobId>;
-  /** Unfinished ones, by the session that asked for them. */
-  readonly unfinished: ReadonlyMap<SessionId, ReadonlySet<JobId>>;
-  readonly byPrincipal: ReadonlyMap<string, Pick<Roll<JobId>, "after" | "size">>;
-  /** Those that wait for a worker. */
-  readonly pending: ReadonlySet<JobId>;
-  /** Ended ones of each principal, in the order in which they ended. */
-  readonly ended: ReadonlyMap<string, Pick<PriorityMap<JobId>, "first" | "size">>;
-  readonly lastPlace: number;
-  readonly bytes: number;
-  readonly due: Pick<PriorityMap<JobId>, "first">;
-};
-
-export type OwnJobs = {
-  readonly byId: Map<JobId, Job>;
-  readonly inputs: Map<JobId, string>;
-  readonly budgets: Map<JobId, grants.Budget>;
-  readonly reservations: Map<JobId, Map<string, readonly grants.Amount[]>>;
-  readonly tallies: Map<JobId, Tally>;
-  readonly children: Map<JobId, Set<JobId>>;
-  readonly byKey: Map<string, JobId>;
-  readonly byRequest: Map<string, JobId>;
-  readonly unfinished: Map<SessionId, Set<JobId>>;
-  readonly byPrincipal: Map<string, Roll<JobId>>;
-  readonly pending: Set<JobId>;
-  readonly ended: Map<string, PriorityMap<JobId>>;
-  lastPlace: number;
-  bytes: number;
-  readonly due: PriorityMap<JobId>;
-};
-
-/** How much a job has said. */
-export type Tally = {
-  events: number;
-  /** Of those kinds that a session may pass over. */
-  readonly byKind: Map<string, number>;
-  /** The last number of its own session that it took. */
-  ownSequence: number;
-  /** What a remote worker counts for itself: what it says again is not heard twice. */
-  workerSequence: number;
-};
 
 /** Asked for by a session, or by another job in whose session it runs. */
 export type SubmitJob = {
@@ -277,26 +233,6 @@ export type JobEvent =
       readonly atMs: number;
     }
   | { readonly type: "job.forgotten"; readonly jobId: JobId };
-
-export function emptyJobs(): OwnJobs {
-  return {
-    byId: new Map(),
-    inputs: new Map(),
-    budgets: new Map(),
-    reservations: new Map(),
-    tallies: new Map(),
-    children: new Map(),
-    byKey: new Map(),
-    byRequest: new Map(),
-    unfinished: new Map(),
-    byPrincipal: new Map(),
-    pending: new Set(),
-    ended: new Map(),
-    lastPlace: 0,
-    bytes: 0,
-    due: new PriorityMap(),
-  };
-}
 
 /** Expects of `job.submit` that it is new: see `findRepeated`. */
 export function decide(jobs: Jobs, command: JobCommand, nowMs: number): Decision<JobEvent> {
@@ -654,10 +590,6 @@ function lineageOf(jobs: Jobs, jobId: JobId): readonly JobId[] {
   return lineage;
 }
 
-function budgetOf(jobs: Jobs, id: JobId): grants.Budget {
-  return jobs.budgets.get(id) ?? [];
-}
-
 /** How many of a job's events a session is told that passes over some kinds; its end is one of them. */
 export function countTold(jobs: Jobs, job: Job, skips: readonly string[]): number {
   const tally = jobs.tallies.get(job.id);
@@ -754,14 +686,6 @@ export function evolve(
   }
 }
 
-function keyOf(principal: string, { text }: Key): string {
-  return JSON.stringify([principal, text]);
-}
-
-function requestKey(sessionId: SessionId, requestId: string): string {
-  return `${sessionId} ${requestId}`;
-}
-
 /** Without what only its state has. */
 function recordOf(job: Job): JobRecord {
   switch (job.state) {
@@ -815,131 +739,4 @@ function change(jobs: OwnJobs, id: JobId, changed: (job: Job) => Job): void {
 function changeRunning(jobs: OwnJobs, id: JobId, changed: (job: RunningJob) => RunningJob): void {
   const job = jobs.byId.get(id);
   if (job?.state === "running") putJob(jobs, changed(job));
-}
-
-/** Files a job, and takes it out of where it was filed before. */
-function putJob(jobs: OwnJobs, job: Job): void {
-  const { id, principal, parentId, key, state } = job;
-  const before = jobs.byId.get(id);
-  jobs.byId.set(id, job);
-  if (!before) {
-    jobs.lastPlace = Math.max(jobs.lastPlace, job.place);
-    const roll = jobs.byPrincipal.get(principal) ?? new Roll();
-    roll.add(id, job.place);
-    jobs.byPrincipal.set(principal, roll);
-    jobs.tallies.set(id, emptyTally());
-    if (parentId !== undefined) put(jobs.children, parentId, id);
-    if (key) jobs.byKey.set(keyOf(principal, key), id);
-    jobs.byRequest.set(requestKey(job.sessionIds[0], job.requestId), id);
-  }
-  if (state === "pending") jobs.pending.add(id);
-  else jobs.pending.delete(id);
-  if (job.state === "ended") {
-    dropInput(jobs, id);
-    take(jobs.unfinished, job.sessionIds[0], id);
-    const ended = jobs.ended.get(principal) ?? new PriorityMap();
-    ended.set(id, job.endedSequence);
-    jobs.ended.set(principal, ended);
-  } else {
-    put(jobs.unfinished, job.sessionIds[0], id);
-  }
-  const dueAtMs = dueAtMsOf(job);
-  if (dueAtMs === Number.POSITIVE_INFINITY) jobs.due.delete(id);
-  else jobs.due.set(id, dueAtMs);
-}
-
-function dueAtMsOf(job: Job): number {
-  if (job.state === "ended") return job.endedAtMs + limits.endedJobKeptMs;
-  const never = Number.POSITIVE_INFINITY;
-  const expiresAtMs = job.grant.expiresAtMs ?? never;
-  if (job.state !== "running") return expiresAtMs;
-  const { startedAtMs, runMsMax = never, cancelling, orphanedUntilMs = never } = job;
-  const cancelledAtMs = cancelling?.untilMs ?? never;
-  return Math.min(expiresAtMs, startedAtMs + runMsMax, cancelledAtMs, orphanedUntilMs);
-}
-
-function deleteJob(jobs: OwnJobs, id: JobId): void {
-  const job = jobs.byId.get(id);
-  if (!job) return;
-  const { principal, parentId, key, sessionIds } = job;
-  dropInput(jobs, id);
-  const roll = jobs.byPrincipal.get(principal);
-  roll?.delete(job.place);
-  if (roll?.size === 0) jobs.byPrincipal.delete(principal);
-  if (parentId !== undefined) take(jobs.children, parentId, id);
-  if (key) jobs.byKey.delete(keyOf(principal, key));
-  jobs.byRequest.delete(requestKey(sessionIds[0], job.requestId));
-  take(jobs.unfinished, sessionIds[0], id);
-  const ended = jobs.ended.get(principal);
-  ended?.delete(id);
-  if (ended?.size === 0) jobs.ended.delete(principal);
-  jobs.pending.delete(id);
-  jobs.budgets.delete(id);
-  jobs.reservations.delete(id);
-  jobs.tallies.delete(id);
-  jobs.due.delete(id);
-  jobs.byId.delete(id);
-}
-
-function keepInput(jobs: OwnJobs, id: JobId, input: string): void {
-  jobs.inputs.set(id, input);
-  jobs.bytes += input.length;
-}
-
-function dropInput(jobs: OwnJobs, id: JobId): void {
-  jobs.bytes -= jobs.inputs.get(id)?.length ?? 0;
-  jobs.inputs.delete(id);
-}
-
-function put<Key, Value>(sets: Map<Key, Set<Value>>, key: Key, value: Value): void {
-  const set = sets.get(key) ?? new Set();
-  sets.set(key, set.add(value));
-}
-
-function take<Key, Value>(sets: Map<Key, Set<Value>>, key: Key, value: Value): void {
-  const set = sets.get(key);
-  set?.delete(value);
-  if (set?.size === 0) sets.delete(key);
-}
-
-/** All that is kept of one job, as it is now. */
-export type JobRow = {
-  readonly job: Job;
-  readonly input?: string;
-  readonly budget: readonly grants.CounterRow[];
-  readonly reservations: readonly (readonly [id: string, amounts: readonly string[]])[];
-  readonly tally: Omit<Tally, "byKind"> & {
-    readonly byKind: readonly (readonly [string, number])[];
-  };
-};
-
-export function rowOfJob(jobs: Jobs, job: Job): JobRow {
-  const input = jobs.inputs.get(job.id);
-  const open = jobs.reservations.get(job.id) ?? new Map<string, readonly grants.Amount[]>();
-  const tally = jobs.tallies.get(job.id) ?? emptyTally();
-  return {
-    job,
-    ...(input !== undefined && { input }),
-    budget: budgetOf(jobs, job.id).map(grants.printCounter),
-    reservations: [...open].map(([id, amounts]) => [id, amounts.map(grants.printAmount)]),
-    tally: { ...tally, byKind: [...tally.byKind] },
-  };
-}
-
-export function putJobRow(jobs: OwnJobs, row: JobRow): void {
-  const { job, input, budget, reservations, tally } = row;
-  putJob(jobs, job);
-  if (input !== undefined) keepInput(jobs, job.id, input);
-  jobs.budgets.set(job.id, budget.map(grants.parseCounter));
-  jobs.tallies.set(job.id, { ...tally, byKind: new Map(tally.byKind) });
-  if (reservations.length === 0) return;
-  const open = reservations.map(([id, amounts]): [string, readonly grants.Amount[]] => [
-    id,
-    amounts.flatMap((text) => grants.parseAmount(text) ?? []),
-  ]);
-  jobs.reservations.set(job.id, new Map(open));
-}
-
-function emptyTally(): Tally {
-  return { events: 0, byKind: new Map(), ownSequence: 0, workerSequence: 0 };
 }

@@ -8,6 +8,7 @@ import * as elections from "./elections.ts";
 import * as entitlements from "./entitlements.ts";
 import { type Event, isWorkEvent, topics } from "./events.ts";
 import { type AgentId, type JobId, type SessionId, type TaskId, token } from "./ids.ts";
+import { emptyJobs, type Jobs, type OwnJobs } from "./job-records.ts";
 import * as jobs from "./jobs.ts";
 import * as leases from "./leases.ts";
 import * as observed from "./observed.ts";
@@ -22,7 +23,7 @@ export type State = {
   readonly entitlements: entitlements.Entitlements;
   readonly tasks: tasks.Tasks;
   readonly observed: observed.ObservedAgents;
-  readonly jobs: jobs.Jobs;
+  readonly jobs: Jobs;
   readonly sessions: sessions.Sessions;
   /** Counts events: where the last one stands in the log. */
   readonly lastSequence: number;
@@ -37,7 +38,7 @@ export type OwnState = {
   readonly entitlements: entitlements.OwnEntitlements;
   readonly tasks: tasks.OwnTasks;
   readonly observed: observed.OwnObservedAgents;
-  readonly jobs: jobs.OwnJobs;
+  readonly jobs: OwnJobs;
   readonly sessions: sessions.OwnSessions;
   lastSequence: number;
   lastBusSequence: number;
@@ -90,7 +91,7 @@ export function emptyState(): OwnState {
     entitlements: entitlements.emptyEntitlements(),
     tasks: tasks.emptyTasks(),
     observed: observed.emptyObserved(),
-    jobs: jobs.emptyJobs(),
+    jobs: emptyJobs(),
     sessions: sessions.emptySessions(),
     lastSequence: 0,
     lastBusSequence: 0,

@@ -6,7 +6,7 @@
 import { type Election, putElection } from "./elections.ts";
 import { type Policy, putPolicy } from "./entitlements.ts";
 import { type AgentId, type TaskId, term, token } from "./ids.ts";
-import { type JobRow, putJobRow, rowOfJob } from "./jobs.ts";
+import { type JobRow, putJobRow, rowOfJob } from "./job-records.ts";
 import { type Lease, putLease } from "./leases.ts";
 import { emptyState, type OwnState, type State } from "./machine.ts";
 import { type Observed, putObserved } from "./observed.ts";
