@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { type JobId, parseAmount, sessionId } from "../core/index.ts";
+import { type JobId, jobId, parseAmount, sessionId } from "../core/index.ts";
 import type { Plane } from "../plane/index.ts";
 import { openSession } from "../testing/commands.ts";
 import type { ManualClock } from "../testing/manual-clock.ts";
@@ -189,11 +189,11 @@ test("a cancelled job aborts its handler and ends when that has unwound", async 
       });
     });
   using _agent = scene.runtime.registerAgent("agent", waiting);
-  const jobId = await scene.submit();
+  const id = await scene.submit();
   await turn();
-  const cancel = { type: "job.cancel", jobId, reason: "enough", graceMs: 30_000 } as const;
+  const cancel = { type: "job.cancel", jobId: id, reason: "enough", graceMs: 30_000 } as const;
   await scene.plane.submit(cancel, { actor: "test" }, () => undefined);
-  const outcome = await scene.runtime.ending(jobId);
+  const outcome = await scene.runtime.ending(id);
   assert.equal(outcome.status, "cancelled");
   assert.deepEqual(unwound, ["enough"]);
 });
@@ -205,9 +205,9 @@ test("a job that ran too long has ended, whatever its handler does", async () =>
     signal = context.signal;
     return new Promise(() => {});
   });
-  const jobId = await scene.submit({ runMsMax: 5_000 });
+  const id = await scene.submit({ runMsMax: 5_000 });
   await turn();
-  const ending = scene.runtime.ending(jobId);
+  const ending = scene.runtime.ending(id);
   scene.clock.leap(5_000);
   scene.plane.tick();
   assert.equal((await ending).status, "timed_out");
@@ -230,6 +230,9 @@ test("delegation is awaited, stays within the grant, and what is refused is told
   );
   assert.match(told[1] ?? "", /^delegate \{"delegate_id":"delegate_\d+","agent":"child","input":7/);
   assert.equal(told.filter((line) => line.startsWith("tool_result")).length, 2);
+  const [, printed = ""] = /"child_job_id":"([^"]+)"/.exec(told[1] ?? "") ?? [];
+  const child = await scene.plane.read(({ jobs }) => jobs.byId.get(jobId(printed)));
+  assert.equal(child?.agent, "child", "the job that was told is the one that ran");
   assert.equal(told.at(-1), 'success {"got":7}');
 });
 

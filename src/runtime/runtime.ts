@@ -45,6 +45,8 @@ export type AgentOptions = {
 
 /** What somebody asks for. */
 export type JobRequest = {
+  /** Made up if absent. */
+  readonly jobId?: JobId;
   readonly agent: string;
   /** JSON. */
   readonly input: string;
@@ -162,7 +164,7 @@ export class Runtime implements Disposable {
     const { agent, input = null, leaseRequest, leaseConstraints } = options;
     const delegateId = options.delegateId ?? newId("delegate");
     const attempt = this.#attemptOf(parent);
-    const childId = newId("job");
+    const childId = toJobId(newId("job"));
     await attempt.emit("delegate", {
       delegate_id: delegateId,
       agent,
@@ -182,7 +184,7 @@ export class Runtime implements Disposable {
 
   async #delegateAs(
     parent: Job,
-    wanted: DelegateOptions & { readonly delegateId: string; readonly childId: string },
+    wanted: DelegateOptions & { readonly delegateId: string; readonly childId: JobId },
   ): Promise<Delegated> {
     const { agent, delegateId, childId, input = null, leaseRequest, leaseConstraints } = wanted;
     const resolved = this.catalogue.resolve(agent);
@@ -190,6 +192,7 @@ export class Runtime implements Disposable {
     if (refusal) throw toArcpError(refusal);
     const expiresAt = leaseConstraints?.expires_at;
     const outcome = await this.submit({
+      jobId: childId,
       agent,
       input: JSON.stringify(input),
       sessionId: parent.sessionIds[0],
