@@ -1,0 +1,218 @@
+/** The ARCP door over memory transports, with a clock that is moved by hand, and peers that say what they are told to. */
+import assert from "node:assert/strict";
+import { randomFillSync } from "node:crypto";
+import { type ArcpDoor, type ArcpDoorOptions, openArcpDoor } from "../doors/arcp/index.ts";
+import { type Log, MemoryLog } from "../log/index.ts";
+import type { Plane } from "../plane/index.ts";
+import { type AgentOptions, type Handler, type IdKind, Runtime } from "../runtime/index.ts";
+import { pairMemoryTransports, type Transport } from "../transport/index.ts";
+import { features, type JsonObject, monotonicUlids } from "../wire/arcp/index.ts";
+import type { ManualClock } from "./manual-clock.ts";
+import { openPlane, turns } from "./test-plane.ts";
+
+export type Told = {
+  readonly type: string;
+  readonly id: string;
+  readonly session_id?: string;
+  readonly job_id?: string;
+  readonly event_seq?: number;
+  readonly trace_id?: string;
+  // biome-ignore lint/suspicious/noExplicitAny: what a frame holds is what the test says it does.
+  readonly payload: any;
+};
+
+export type HelloParts = {
+  readonly token?: string;
+  readonly features?: readonly string[];
+  readonly resume?: JsonObject;
+  readonly dialect?: "spec" | "python";
+};
+
+const prefixes: Readonly<Record<IdKind, string>> = {
+  job: "job",
+  result: "res",
+  call: "call",
+  delegate: "del",
+  reservation: "rsv",
+};
+
+export class DoorScene implements AsyncDisposable {
+  readonly plane: Plane;
+  readonly clock: ManualClock;
+  readonly runtime: Runtime;
+  readonly door: ArcpDoor;
+  readonly faults: unknown[] = [];
+  readonly log: Log;
+  readonly #dispose: () => Promise<void>;
+
+  private constructor(
+    opened: Awaited<ReturnType<typeof openPlane>>,
+    log: Log,
+    options: Partial<ArcpDoorOptions>,
+  ) {
+    const { plane, clock } = opened;
+    this.plane = plane;
+    this.clock = clock;
+    this.log = log;
+    this.#dispose = async () => await opened[Symbol.asyncDispose]();
+    const onFault = (fault: unknown): void => void this.faults.push(fault);
+    const newUlid = monotonicUlids({ nowMs: () => clock.nowMs(), fill: randomFillSync });
+    this.runtime = new Runtime({
+      plane,
+      newId: (kind) => `${prefixes[kind]}_${newUlid()}`,
+      pace: (sessionId) => this.door.pace(sessionId),
+      onFault,
+    });
+    this.door = openArcpDoor({
+      plane,
+      clock,
+      runtime: this.runtime,
+      name: { name: "test", version: "1.0.0" },
+      verify: (token) => (token.startsWith("of ") ? { principal: token.slice(3) } : undefined),
+      features,
+      vendorHandlers: new Map(),
+      onFault,
+      ...options,
+    });
+  }
+
+  static async open(
+    options: Partial<ArcpDoorOptions> & {
+      readonly log?: Log;
+      readonly clock?: ManualClock;
+    } = {},
+  ): Promise<DoorScene> {
+    const { log = new MemoryLog(), clock, ...rest } = options;
+    const opened = await openPlane({ log, ...(clock && { clock }) });
+    return new DoorScene(opened, log, rest);
+  }
+
+  agent(name: string, handler: Handler, options?: AgentOptions): void {
+    this.runtime.registerAgent(name, handler, options);
+  }
+
+  connect(): Peer {
+    const [ours, theirs] = pairMemoryTransports();
+    this.door.accept(ours);
+    return new Peer(theirs);
+  }
+
+  async hello(parts: HelloParts = {}): Promise<Peer> {
+    const peer = this.connect();
+    await peer.hello(parts);
+    return peer;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.door[Symbol.asyncDispose]();
+    this.runtime[Symbol.dispose]();
+    await this.#dispose();
+    assert.deepEqual(this.faults, []);
+  }
+}
+
+const bareId = "01HZZZZZZZZZZZZZZZZZZZZZZZ";
+
+/** No two requests have the same id, whoever sends them. */
+let requests = 0;
+
+export class Peer {
+  readonly transport: Transport;
+  readonly told: Told[] = [];
+  closing: { readonly code: number; readonly reason: string } | undefined;
+
+  constructor(transport: Transport) {
+    this.transport = transport;
+    transport.onFrame((frame) => void this.told.push(frame as unknown as Told));
+    transport.onClose((_, closing) => {
+      this.closing = closing;
+    });
+  }
+
+  get isClosed(): boolean {
+    return this.closing !== undefined;
+  }
+
+  get welcome(): Told {
+    const welcome = this.told.find(({ type }) => type === "session.welcome");
+    assert(welcome, `no welcome, but ${JSON.stringify(this.told)}`);
+    return welcome;
+  }
+
+  get sessionId(): string {
+    return this.welcome.session_id ?? "";
+  }
+
+  async hello(parts: HelloParts = {}): Promise<void> {
+    const { token = "of ada", features: offered = features, resume, dialect } = parts;
+    const payload = {
+      client: { name: "peer", version: "1.0.0" },
+      auth: { scheme: "bearer", token },
+      capabilities: { features: offered, ...(dialect === "python" && { agents: [] }) },
+      ...(resume && { resume }),
+    };
+    const id = dialect === "python" ? bareId : "hello";
+    await this.transport.send({ arcp: "1.1", id, type: "session.hello", payload });
+    await turns(6);
+  }
+
+  /** What a hello says to go on after a number. */
+  resumeAfter(last_event_seq: number): JsonObject {
+    const { session_id, resume_token } = this.welcome.payload;
+    return { session_id, resume_token, last_event_seq };
+  }
+
+  /** Answers the id of the request. */
+  async send(type: string, payload: JsonObject = {}, more: JsonObject = {}): Promise<string> {
+    requests += 1;
+    const id = `r${requests}`;
+    await this.transport.send({ arcp: "1.1", id, type, ...more, payload });
+    return id;
+  }
+
+  /** Answers what came for it, once everything has happened that can happen now. */
+  async ask(type: string, payload: JsonObject = {}, more: JsonObject = {}): Promise<Told> {
+    const id = await this.send(type, payload, more);
+    await turns(6);
+    const answer = this.told.find((frame) => frame.payload.request_id === id);
+    assert(answer, `no answer to ${type}, but ${this.types.join(" ")}`);
+    return answer;
+  }
+
+  async submit(agent: string, more: JsonObject = {}): Promise<Told> {
+    return await this.ask("job.submit", { agent, ...more });
+  }
+
+  get types(): readonly string[] {
+    return this.told.map(({ type }) => type);
+  }
+
+  /** Frames with a number, each in a few words. */
+  get story(): readonly string[] {
+    return this.told.flatMap((frame) =>
+      frame.event_seq === undefined ? [] : `${frame.event_seq} ${wordsOf(frame)}`,
+    );
+  }
+
+  of(type: string): readonly Told[] {
+    return this.told.filter((frame) => frame.type === type);
+  }
+
+  async drop(): Promise<void> {
+    await this.transport.close();
+    await turns(6);
+  }
+}
+
+function wordsOf({ type, payload }: Told): string {
+  switch (type) {
+    case "job.event": {
+      const { kind, body } = payload;
+      return `${kind} ${body.message ?? body.phase ?? body.text ?? body.data ?? body.current ?? body.name ?? ""}`.trim();
+    }
+    case "job.result":
+      return `result ${JSON.stringify(payload.result ?? payload.result_id)}`;
+    default:
+      return `${payload.final_status} ${payload.code}`;
+  }
+}
