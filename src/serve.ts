@@ -3,6 +3,7 @@
  * opposite order: doors first, so that everyone is answered, then the plane, then the log.
  */
 import { hostname } from "node:os";
+import { ARCPServer } from "./arcp-server.ts";
 import { type GrpcDoorOptions, methodPaths, openGrpcDoor } from "./doors/grpc/index.ts";
 import {
   Credentials,
@@ -43,9 +44,15 @@ export type ServeOptions = {
   readonly http: readonly Place[];
   /** Go on without HTTP if its address is taken: nobody asked for that address. */
   readonly isHttpOptional: boolean;
+  /** Where ARCP clients and workers connect. Absent: nowhere. */
+  readonly arcp?: {
+    readonly places: readonly Place[];
+    /** Go on without it if an address is taken: nobody asked for that address. */
+    readonly isOptional: boolean;
+  };
   /** Whether browsers may reach the HTTP door under any name, not only those of this machine. */
   readonly isAnyHostAllowed: boolean;
-  /** What a caller must know to change something over HTTP. */
+  /** What a caller must know to change something over HTTP, and to be let in over ARCP. */
   readonly token: string;
   /** A server of models that knows what texts mean better than the table that comes with us. */
   readonly embedder?: EmbeddingsOptions;
@@ -72,6 +79,9 @@ export interface Daemon extends AsyncDisposable {
   readonly plane: Plane;
   readonly grpc: readonly Place[];
   readonly http: readonly Place[];
+  readonly arcp: readonly Place[];
+  /** For agents of this process. */
+  readonly work: ARCPServer;
   /** The path of a link that lets one browser act; good until it is used. */
   makeLink(): string;
   /** The HTTP door, for requests of this process. */
@@ -134,6 +144,14 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       onFault: (fault, path) => warn(`${path} failed`, fault),
     }),
   );
+  const work = opened.use(
+    new ARCPServer(plane, clock, {
+      bearer: { [options.token]: "local" },
+      runtime: { name: "tipstaff", version: options.version },
+      onFault: (fault) => warn("a session failed", fault),
+    }),
+  );
+  const arcp = await openArcp(options, work);
   const { status } = options;
   const hostName = hostname();
   if (status?.emitters) {
@@ -172,6 +190,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       isKept: log.isKept,
       ...addressOf("grpcAddress", grpc.places),
       ...addressOf("httpAddress", httpPlaces),
+      ...addressOf("arcpAddress", arcp),
       ...(dataDirectory === undefined ? {} : { dataDirectory }),
     }),
     metrics,
@@ -194,6 +213,8 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
     plane,
     grpc: grpc.places,
     http: httpPlaces,
+    arcp,
+    work,
     isNew,
     ...(statusDoor ? { status: statusDoor } : {}),
     makeLink: () => `/#key=${credentials.makeLink(Date.now(), Number.POSITIVE_INFINITY)}`,
@@ -201,11 +222,30 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
     [Symbol.asyncDispose]: async () => {
       isClosing = true;
       // Both at once: nobody waits for the other door's callers.
-      const doors = [grpc, ...http].map((door) => door[Symbol.asyncDispose]());
+      const doors = [grpc, work, ...http].map((door) => door[Symbol.asyncDispose]());
       await Promise.all(doors);
       await closing.disposeAsync();
     },
   };
+}
+
+/** Whoever may reach it under another name than this machine's is no client of ours, but a page. */
+const localNames = ["localhost", "127.0.0.1", "[::1]"];
+
+async function openArcp(
+  { arcp, isAnyHostAllowed, warn }: ServeOptions,
+  work: ARCPServer,
+): Promise<readonly Place[]> {
+  if (!arcp) return [];
+  const { places, isOptional } = arcp;
+  const allowedHosts = isAnyHostAllowed ? {} : { allowedHosts: localNames };
+  try {
+    return (await work.listen({ places, ...allowedHosts })).places;
+  } catch (error) {
+    if (!(error instanceof ListenError) || !isOptional) throw error;
+    warn(`${error.message}: going on without ARCP`);
+    return [];
+  }
 }
 
 /** Where to connect, if it can be said in one word. */

@@ -2,6 +2,7 @@
 export const defaults = {
   grpc: "localhost:7070",
   http: "localhost:9090",
+  arcp: "localhost:7777",
   agentkeeperGrpc: ":7070",
   agentkeeperHttp: ":9090",
 } as const;

@@ -10,15 +10,26 @@ import { limits } from "./limits.ts";
 /** Of the daemon that runs, or those that one would take. */
 export async function checkPorts(overview: Overview | undefined): Promise<readonly Check[]> {
   const wanted = [
-    { name: "gRPC", text: overview?.grpcAddress ?? defaults.grpc, flag: "--grpc" },
-    { name: "HTTP", text: overview?.httpAddress ?? defaults.http, flag: "--http" },
+    { name: "gRPC", text: overview?.grpcAddress ?? defaults.grpc, flag: "--grpc", off: "" },
+    {
+      name: "HTTP",
+      text: overview ? overview.httpAddress : defaults.http,
+      flag: "--http",
+      off: "no dashboard, no metrics",
+    },
+    {
+      name: "ARCP",
+      text: overview ? overview.arcpAddress : defaults.arcp,
+      flag: "--arcp",
+      off: "no jobs",
+    },
   ];
-  const isOff = overview !== undefined && overview.httpAddress === undefined;
-  const asked = isOff ? wanted.slice(0, 1) : wanted;
-  const checks = await Promise.all(asked.map((port) => checkPort(port, overview)));
-  if (!isOff) return checks;
-  const text = "off: no dashboard, no metrics";
-  return [...checks, { name: "HTTP", state: "ok", text }];
+  return await Promise.all(
+    wanted.map(async ({ name, text, flag, off }): Promise<Check> => {
+      if (text === undefined) return { name, state: "ok", text: `off: ${off}` };
+      return await checkPort({ name, text, flag }, overview);
+    }),
+  );
 }
 
 async function checkPort(

@@ -55,6 +55,7 @@ function describe(
     ...(attention === 0 ? [] : [["needs you", needed] as const]),
     ["dashboard", overview.httpAddress ? `http://${forPeople(overview.httpAddress)}` : "off"],
     ["gRPC", overview.grpcAddress ? forPeople(overview.grpcAddress) : "off"],
+    ["ARCP", overview.arcpAddress ? forPeople(overview.arcpAddress) : "off"],
     [
       "agents",
       [

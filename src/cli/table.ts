@@ -198,6 +198,12 @@ export const commands: readonly CommandRow[] = [
         help: "dashboard, metrics and health; empty for none",
         default: defaults.http,
       },
+      {
+        name: "arcp",
+        value: "address",
+        help: "where ARCP clients and workers connect; empty for none",
+        default: defaults.arcp,
+      },
       ...taskFlags,
       ...keepFlags,
       ...embedderFlags,

@@ -32,9 +32,10 @@ export async function up(values: Values): Promise<number> {
     grpc: textOf(values["grpc"]) ?? defaults.grpc,
     http: textOf(values["http"]),
     httpDefault: defaults.http,
+    arcp: textOf(values["arcp"]),
     dataDirectory: isMemory ? undefined : dataDirectoryFrom(values),
     tokenDirectory: dataDirectoryFrom(values),
-    addressFlags: "--grpc or --http",
+    addressFlags: "--grpc, --http or --arcp",
     isJson: values["json"] === true,
     isInsecure: values["insecure"] === true,
     logFormat: values["log-format"],
@@ -67,6 +68,7 @@ export async function agentkeeper(values: Values): Promise<number> {
     grpc: textOf(values["addr"]) ?? defaults.agentkeeperGrpc,
     http: textOf(values["metrics-addr"]),
     httpDefault: defaults.agentkeeperHttp,
+    arcp: "",
     dataDirectory: values["data-dir"] ? dataDirectoryFrom(values) : undefined,
     tokenDirectory: dataDirectoryFrom(values),
     addressFlags: "--addr or --metrics-addr",
@@ -88,6 +90,8 @@ type Wishes = {
   /** Absent: nobody asked, so a busy address is no reason to stop. Empty: no HTTP. */
   readonly http: string | undefined;
   readonly httpDefault: string;
+  /** As `http`. */
+  readonly arcp: string | undefined;
   readonly dataDirectory: string | undefined;
   /** Where the local token is: also a daemon that keeps nothing has one. */
   readonly tokenDirectory: string;
@@ -129,6 +133,8 @@ async function run(wishes: Wishes): Promise<number> {
   if (grpc.refusal !== undefined) return mistake(grpc.refusal);
   const http = placesOf(wishes.http ?? wishes.httpDefault, isInsecure);
   if (http.refusal !== undefined) return mistake(http.refusal);
+  const arcp = placesOf(wishes.arcp ?? defaults.arcp, isInsecure);
+  if (arcp.refusal !== undefined) return mistake(arcp.refusal);
 
   const logger = makeLogger(logFormat);
   // What agents hand in is for this user alone, whatever the directory's own mode is.
@@ -153,6 +159,9 @@ async function run(wishes: Wishes): Promise<number> {
     },
     ...(dataDirectory === undefined ? {} : { dataDirectory }),
     ...(wishes.status ? { status: wishes.status } : {}),
+    ...(arcp.places.length === 0
+      ? {}
+      : { arcp: { places: arcp.places, isOptional: wishes.arcp === undefined } }),
     ...(embedderUrl === undefined
       ? {}
       : { embedder: { url: embedderUrl, model, ...(apiKey ? { apiKey } : {}) } }),
@@ -172,14 +181,17 @@ async function run(wishes: Wishes): Promise<number> {
     logger.fatal(`${await whatHappened(error, wishes)}${nextStep(error, wishes)}`);
     return exits.no;
   }
-  const isNarrowed = grpc.isNarrowed || http.isNarrowed;
+  const isNarrowed = grpc.isNarrowed || http.isNarrowed || arcp.isNarrowed;
   if (wishes.isJson) {
     print(`${JSON.stringify(ready(daemon, wishes))}\n`);
   } else if (logFormat === "text") {
     print(banner(daemon, wishes, { isNarrowed }));
   } else {
     if (isNarrowed) logger.warn("only this machine can connect; --insecure would let others in");
-    logger.info({ grpc: daemon.grpc.map(printPlace), http: daemon.http.map(printPlace) }, "up");
+    const { grpc, http, arcp } = daemon;
+    const places = { grpc, http, ...(arcp.length > 0 && { arcp }) };
+    const printed = Object.entries(places).map(([door, all]) => [door, all.map(printPlace)]);
+    logger.info(Object.fromEntries(printed), "up");
   }
 
   const signal = await stopping;
@@ -206,7 +218,8 @@ async function pidOfTipstaffAt(
   try {
     const where = { http };
     const { pid, ...other } = await askOverview(where, { answerMs: limits.portMs });
-    const isIts = [other.grpcAddress, other.httpAddress].some((text) => text?.endsWith(`:${port}`));
+    const addresses = [other.grpcAddress, other.httpAddress, other.arcpAddress];
+    const isIts = addresses.some((text) => text?.endsWith(`:${port}`));
     return isIts ? pid : undefined;
   } catch (error) {
     if (error instanceof Failure) return undefined;
@@ -239,14 +252,16 @@ function tokenIn(directory: string, warn: (message: string) => void): string {
 
 /** Where programs find it. */
 function ready(
-  { http, grpc }: Daemon,
+  { http, grpc, arcp }: Daemon,
   { tokenDirectory }: Wishes,
 ): Readonly<Record<string, string>> {
   const place = http.find((place) => "host" in place);
   const [grpcPlace] = grpc;
+  const [arcpPlace] = arcp;
   return {
     ...(place ? { http: `http://${printPlace(place)}` } : {}),
     ...(grpcPlace ? { grpc: printPlace(grpcPlace) } : {}),
+    ...(arcpPlace ? { arcp: `ws://${printPlace(arcpPlace)}/arcp` } : {}),
     tokenFile: tokenPath(tokenDirectory),
   };
 }
@@ -304,6 +319,9 @@ function banner(
       .map(
         (place) => `  gRPC        ${forPeople(place).padEnd(22)}  AgentKeeper SDKs connect here`,
       ),
+    ...daemon.arcp
+      .slice(0, 1)
+      .map((place) => `  ARCP        ${forPeople(place).padEnd(22)}  jobs: tipstaff job submit`),
     ...(daemon.status ? [`  status      ${statusLine(daemon.status, status)}`] : []),
     "",
     `  ${reach} · ctrl-c stops`,

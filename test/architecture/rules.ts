@@ -65,8 +65,8 @@ export const rooms: Readonly<Record<string, Room>> = {
   emitters: { rooms: ["wire", "status-files"], packages: ["node:*"] },
   client: { rooms: ["wire", "transport"], packages: [] },
   testing: { rooms: upToTesting, packages: ["node:*", "@grpc/grpc-js"] },
-  "serve.ts": { rooms: upToTesting, packages: ["node:*"] },
   "arcp-server.ts": { rooms: upToTesting, packages: ["node:*"] },
+  "serve.ts": { rooms: [...upToTesting, "arcp-server.ts"], packages: ["node:*"] },
   "embedded.ts": { rooms: [...upToTesting, "serve.ts"], packages: ["node:*"] },
   "status.ts": { rooms: ["wire", "status-files"], packages: ["node:*"] },
   // How text and keys pass between a program and whoever sits before it.

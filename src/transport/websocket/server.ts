@@ -8,7 +8,7 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { Channel } from "../channel.ts";
 import { limits } from "../limits.ts";
-import { listen, printPlace } from "../listen.ts";
+import { listen, type Place, printPlace } from "../listen.ts";
 import type { Link, Transport } from "../transport.ts";
 import { closeCodes } from "./close-codes.ts";
 import { Handshakes } from "./handshakes.ts";
@@ -125,46 +125,62 @@ export type ServerOptions = Omit<UpgradeOptions, "alsoRoot"> & {
   readonly host?: string;
   /** Any free one if absent. */
   readonly port?: number;
+  /** Several places at once, instead of one. */
+  readonly places?: readonly Place[];
 };
 
 export type WebSocketServing = AsyncDisposable & {
   readonly port: number;
   /** Where clients connect. */
   readonly url: string;
+  readonly places: readonly Place[];
   readonly connections: number;
   close(reason?: string, code?: number): Promise<void>;
 };
 
-/** A server that does nothing else. Rejects with a `ListenError` if the place is taken. */
+/** A server that does nothing else. Rejects with a `ListenError` if a place is taken. */
 export async function startWebSocketServer(options: ServerOptions): Promise<WebSocketServing> {
   const { host = "127.0.0.1", port: wanted = 0, path = "/arcp" } = options;
-  const server = createServer((request, response) => {
-    const [asked] = (request.url ?? "").split("?", 1);
-    const known = asked === path || asked === "/" ? upgradeRequired : notFound;
-    const { status, message } = refusalOf(request.headers, options) ?? known;
-    response.writeHead(status, { "content-type": "text/plain", connection: "close" });
-    response.end(`${message}\n`);
-  });
-  const upgrades = attachUpgrade(server, { ...options, alsoRoot: true });
-  const { places } = await listen(() => server, [{ host, port: wanted }]);
-  const [place] = places;
-  const port = place && "port" in place ? place.port : wanted;
+  const all: { readonly server: Server; readonly upgrades: Upgrades }[] = [];
+  const makeServer = (): Server => {
+    const server = createServer((request, response) => {
+      const [asked] = (request.url ?? "").split("?", 1);
+      const known = asked === path || asked === "/" ? upgradeRequired : notFound;
+      const { status, message } = refusalOf(request.headers, options) ?? known;
+      response.writeHead(status, { "content-type": "text/plain", connection: "close" });
+      response.end(`${message}\n`);
+    });
+    all.push({ server, upgrades: attachUpgrade(server, { ...options, alsoRoot: true }) });
+    return server;
+  };
+  const { places } = await listen(makeServer, options.places ?? [{ host, port: wanted }]);
+  const [first] = places;
+  const place = first && "port" in first ? first : { host, port: wanted };
   const close: WebSocketServing["close"] = async (reason, code) => {
-    const closed = Promise.withResolvers<void>();
-    server.close(() => closed.resolve());
-    await upgrades.close(reason, code);
-    server.closeAllConnections();
-    await closed.promise;
+    await Promise.all(all.map((one) => closeOne(one, reason, code)));
   };
   return {
-    port,
-    url: `ws://${printPlace({ host, port })}${path}`,
+    port: place.port,
+    url: `ws://${printPlace(place)}${path}`,
+    places,
     get connections() {
-      return upgrades.connections;
+      return all.reduce((sum, { upgrades }) => sum + upgrades.connections, 0);
     },
     close,
     [Symbol.asyncDispose]: () => close(),
   };
+}
+
+async function closeOne(
+  { server, upgrades }: { readonly server: Server; readonly upgrades: Upgrades },
+  reason: string | undefined,
+  code: number | undefined,
+): Promise<void> {
+  const closed = Promise.withResolvers<void>();
+  server.close(() => closed.resolve());
+  await upgrades.close(reason, code);
+  server.closeAllConnections();
+  await closed.promise;
 }
 
 /** For a peer that says goodbye and then keeps the connection. `ws` knows it, its types do not. */

@@ -303,6 +303,7 @@ export type Overview = {
   readonly dataDirectory?: string;
   readonly grpcAddress?: string;
   readonly httpAddress?: string;
+  readonly arcpAddress?: string;
   readonly nowMs: number;
   /** The last entry of the log that this shows. */
   readonly sequence: number;

@@ -267,6 +267,7 @@ export const overview: z.ZodType<api.Overview> = name(
     dataDirectory: z.string().exactOptional(),
     grpcAddress: z.string().exactOptional(),
     httpAddress: z.string().exactOptional(),
+    arcpAddress: z.string().exactOptional(),
     nowMs: timeMs,
     sequence: count,
     counts: z.object({
