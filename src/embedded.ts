@@ -31,6 +31,7 @@ export type DaemonOptions = {
   /** `host:port`; any free port of this machine, if absent. */
   readonly http?: string | undefined;
   readonly grpc?: string | undefined;
+  readonly arcp?: string | undefined;
 };
 
 export interface Daemon extends AsyncDisposable {
@@ -39,6 +40,8 @@ export interface Daemon extends AsyncDisposable {
   readonly token: string;
   /** Where AgentKeeper SDKs connect: `host:port`. */
   readonly grpc: string;
+  /** Where ARCP clients and workers connect. */
+  readonly arcp: string;
   readonly pid: number;
   /** Resolves when it has ended, however that came. */
   readonly exited: Promise<void>;
@@ -77,19 +80,21 @@ export async function openEmbedded(options: EmbeddedOptions = {}): Promise<Embed
 
 /** A daemon as a child process. It ends with the block, and with this process, however that ends. */
 export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> {
-  const { dataDirectory, http = "127.0.0.1:0", grpc = "127.0.0.1:0" } = options;
+  const free = "127.0.0.1:0";
+  const { dataDirectory, http = free, grpc = free, arcp = free } = options;
   await using opened = new AsyncDisposableStack();
   const state = dataDirectory ?? (await mkdtemp(join(tmpdir(), "tipstaff-")));
   if (dataDirectory === undefined) opened.defer(() => rm(state, { recursive: true, force: true }));
   const place = dataDirectory === undefined ? ["--memory"] : ["--data-dir", dataDirectory];
-  const words = ["up", "--json", "--http", http, "--grpc", grpc, "--status-dir=", ...place];
+  const places = ["--http", http, "--grpc", grpc, "--arcp", arcp];
+  const words = ["up", "--json", ...places, "--status-dir=", ...place];
   const node = ["--disable-warning=ExperimentalWarning", "--import", preloadFor(state)];
   const child = spawn(process.execPath, [...node, mainPath(), ...words], {
     stdio: ["pipe", "pipe", "pipe"],
   });
   const exited = once(child, "close").then(() => {});
   opened.defer(() => stop(child, exited));
-  const { url, grpcAddress, tokenFile } = await untilReady(child, exited);
+  const { url, grpcAddress, arcpUrl, tokenFile } = await untilReady(child, exited);
   const token = (await readFile(tokenFile, "utf8")).trim();
   // Nothing else is kept there; should this process be killed, nothing is left.
   if (dataDirectory === undefined) await rm(state, { recursive: true, force: true });
@@ -100,6 +105,7 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> 
     url,
     token,
     grpc: grpcAddress,
+    arcp: arcpUrl,
     pid: child.pid ?? 0,
     exited,
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
@@ -126,7 +132,12 @@ function mainPath(): string {
   return fileURLToPath(new URL(name, import.meta.url));
 }
 
-type Ready = { readonly url: string; readonly grpcAddress: string; readonly tokenFile: string };
+type Ready = {
+  readonly url: string;
+  readonly grpcAddress: string;
+  readonly arcpUrl: string;
+  readonly tokenFile: string;
+};
 
 /** The first line that it prints says where it serves. */
 async function untilReady(child: ChildProcess, exited: Promise<void>): Promise<Ready> {
@@ -157,8 +168,12 @@ const saidMax = 4_096;
 function readReady(line: string): Ready {
   const said: unknown = JSON.parse(line);
   if (typeof said === "object" && said !== null && "http" in said && "tokenFile" in said) {
-    const grpcAddress = "grpc" in said ? String(said.grpc) : "";
-    return { url: String(said.http), grpcAddress, tokenFile: String(said.tokenFile) };
+    return {
+      url: String(said.http),
+      grpcAddress: "grpc" in said ? String(said.grpc) : "",
+      arcpUrl: "arcp" in said ? String(said.arcp) : "",
+      tokenFile: String(said.tokenFile),
+    };
   }
   throw new Error(`the daemon does not say where it serves: ${line}`);
 }

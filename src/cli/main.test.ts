@@ -98,8 +98,8 @@ describe("the executables", { concurrency: 3 }, () => {
     );
     const grpc = `127.0.0.1:${daemon.port}`;
     for (const [words, taken] of [
-      [[`--grpc=${grpc}`, `--http=${http}`], grpc],
-      [["--grpc=127.0.0.1:0", `--http=${http}`], http],
+      [[`--grpc=${grpc}`, `--http=${http}`, "--arcp="], grpc],
+      [["--grpc=127.0.0.1:0", `--http=${http}`, "--arcp="], http],
     ] as const) {
       const { code, stderr } = await run(tipstaff, "up", "--memory", ...words);
       assert.equal(code, 1);
@@ -243,6 +243,7 @@ describe("the executables", { concurrency: 3 }, () => {
       tipstaff,
       "up",
       "--grpc=127.0.0.1:0",
+      "--arcp=",
       "--http=",
       "--data-dir",
       data,
@@ -260,7 +261,14 @@ describe("the executables", { concurrency: 3 }, () => {
 
   test("status asks at an address, and the daemon may be in memory", async () => {
     const http = `127.0.0.1:${await freePort()}`;
-    await using _ = await start(tipstaff, "up", "--memory", "--grpc=127.0.0.1:0", `--http=${http}`);
+    await using _ = await start(
+      tipstaff,
+      "up",
+      "--memory",
+      "--grpc=127.0.0.1:0",
+      "--arcp=",
+      `--http=${http}`,
+    );
     await eventually(async () => {
       const { code, stdout } = await run(tipstaff, "status", `--http=${http}`);
       assert.equal(code, 0);

@@ -70,7 +70,14 @@ class Up implements AsyncDisposable {
 
   private constructor(path: string, flags: readonly string[]) {
     this.dataDirectory = join(path, "data");
-    const words = ["up", "--http=", "--grpc=127.0.0.1:0", "--data-dir", this.dataDirectory];
+    const words = [
+      "up",
+      "--http=",
+      "--grpc=127.0.0.1:0",
+      "--arcp=",
+      "--data-dir",
+      this.dataDirectory,
+    ];
     const child = spawn(
       resolve("bin/tipstaff"),
       [...words, "--status-dir", join(path, "status"), ...flags],

@@ -33,7 +33,12 @@ export class RestartableDaemon implements AsyncDisposable {
 
   /** Resolves when it serves. */
   async start(): Promise<void> {
-    const flags = [`--data-dir=${this.#scratch.path}`, "--grpc=127.0.0.1:0", "--status-dir="];
+    const flags = [
+      `--data-dir=${this.#scratch.path}`,
+      "--grpc=127.0.0.1:0",
+      "--arcp=",
+      "--status-dir=",
+    ];
     const words = ["up", "--json", `--http=127.0.0.1:${this.#port}`, ...flags];
     const child = spawn(executable, words, { stdio: ["ignore", "pipe", "inherit"] });
     this.#child = child;

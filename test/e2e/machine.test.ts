@@ -116,7 +116,14 @@ class Up implements AsyncDisposable {
   readonly url: string;
 
   static async start(home: string, directory: string): Promise<Up> {
-    const words = ["up", "--memory", "--json", "--http=127.0.0.1:0", "--grpc=127.0.0.1:0"];
+    const words = [
+      "up",
+      "--memory",
+      "--json",
+      "--http=127.0.0.1:0",
+      "--grpc=127.0.0.1:0",
+      "--arcp=",
+    ];
     const child = spawn(join(root, "bin/tipstaff"), [...words, `--status-dir=${directory}`], {
       stdio: ["ignore", "pipe", "inherit"],
       env: { ...process.env, HOME: home, XDG_STATE_HOME: join(home, "state") },

@@ -83,7 +83,7 @@ type Daemon = AsyncDisposable & {
 async function startDaemon(): Promise<Daemon> {
   await using made = new AsyncDisposableStack();
   const state = made.use(mkdtempDisposableSync(join(tmpdir(), "tipstaff-state-")));
-  const places = ["--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0"];
+  const places = ["--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0", "--arcp="];
   const running = spawn(
     resolve("bin/tipstaff"),
     ["up", "--memory", "--json", "--status-dir=", ...places],
