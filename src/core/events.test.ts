@@ -202,10 +202,17 @@ function workDay(loop: BareLoop): void {
   loop.accept(followJob("ada", "job_1", { history: { afterSequence: 0, before: 0 } }));
   loop.accept(submitJob("job_3", "ada", { needsPreparing: true }));
   loop.accept({ type: "job.prepared", jobId: jobId("job_3"), isReady: false });
+  loop.accept(submitJob("job_5", "ada", { needsPreparing: true }));
+  const credentials = [{ credentialId: "cred_1", handle: "h", valueHash: "hash" }];
+  loop.accept({ type: "job.prepared", jobId: jobId("job_5"), isReady: true, credentials });
+  loop.accept(cancelJob("job_5"));
+  for (const isRevoked of [false, true]) {
+    loop.accept({ type: "credential.report", jobId: jobId("job_5"), number: 1, isRevoked });
+  }
   loop.accept(submitJob("job_4", "ada"));
   loop.accept({ type: "session.leave", sessionId: sessionId("sess_ada"), jobId: jobId("job_4") });
   const failure = { code: "JOB_NOT_FOUND", message: "there is no job", isRetryable: false };
-  const rejected = { sessionId: sessionId("sess_ada"), jobId: jobId("job_5"), requestId: "r" };
+  const rejected = { sessionId: sessionId("sess_ada"), jobId: jobId("job_6"), requestId: "r" };
   loop.accept({ type: "session.reject", ...rejected, failure });
   loop.accept(followJob("ada", "job_4"));
   loop.accept(startJob("job_4"));

@@ -2,6 +2,7 @@
  * Every fact there is, and how it is written down. Events are forever: a released event never changes
  * its meaning. Tokens, terms and counters are decimal strings in JSON, because they may exceed 2^53.
  */
+import type { CredentialEvent } from "./credentials.ts";
 import type { ElectionEvent } from "./elections.ts";
 import type { PolicyEvent } from "./entitlements.ts";
 import { parseAmount, printAmount } from "./grants.ts";
@@ -34,6 +35,7 @@ export type Event =
   | TaskEvent
   | ObservedEvent
   | JobEvent
+  | CredentialEvent
   | SessionEvent;
 export type EventType = Event["type"];
 
@@ -83,6 +85,10 @@ export const topics: Readonly<Record<EventType, string>> = {
   "job.offered": "",
   "job.ended": "",
   "job.forgotten": "",
+  "credential.issued": "",
+  "credential.ended": "",
+  "credential.stuck": "",
+  "credential.revoked": "",
   "session.opened": "",
   "session.resumed": "",
   "session.detached": "",
@@ -95,17 +101,18 @@ export const topics: Readonly<Record<EventType, string>> = {
   "plane.resumed": "",
 };
 
-/** What happens to jobs, and to the sessions that ask for them. */
-export type WorkEvent = JobEvent | SessionEvent;
+/** What happens to jobs, to what was made for them, and to the sessions that ask for them. */
+export type WorkEvent = JobEvent | CredentialEvent | SessionEvent;
 
 export function isWorkEvent(event: Event): event is WorkEvent {
-  return event.type.startsWith("job.") || event.type.startsWith("session.");
+  return ["job.", "credential.", "session."].some((start) => event.type.startsWith(start));
 }
 
 /** The job that it is about, or else the session. */
 export function idOfWork(event: WorkEvent): string {
   if ("job" in event) return event.job.id;
   if ("jobId" in event) return event.jobId;
+  if ("credential" in event) return event.credential.jobId;
   return "session" in event ? event.session.id : event.sessionId;
 }
 

@@ -1,4 +1,12 @@
 export { type Capabilities, isCapabilityName, type Operation } from "./capabilities.ts";
+export {
+  type Credential,
+  type Credentials,
+  listEnded,
+  listStuck,
+  type Made,
+  retryAfterMs,
+} from "./credentials.ts";
 export { type Decimal, decimalOf, parseDecimal, printDecimal, toNumber } from "./decimal.ts";
 export {
   accept,

@@ -10,6 +10,7 @@
  * What a job says goes into the log, as events of its own stream, and is not kept here; only counted. Its
  * input is kept while it may be needed again.
  */
+import type { Made } from "./credentials.ts";
 import { accept, type Decision, type Refused, refuse } from "./decision.ts";
 import type { Failure } from "./failure.ts";
 import * as grants from "./grants.ts";
@@ -121,8 +122,13 @@ export type SubmitJob = {
 
 export type JobCommand =
   | SubmitJob
-  /** Its credentials are there; or they are not, and nobody was told of it. */
-  | { readonly type: "job.prepared"; readonly jobId: JobId; readonly isReady: boolean }
+  /** Its credentials are there; or they are not, or not all, and nobody was told of it. */
+  | {
+      readonly type: "job.prepared";
+      readonly jobId: JobId;
+      readonly isReady: boolean;
+      readonly credentials?: readonly Made[];
+    }
   | { readonly type: "job.start"; readonly jobId: JobId; readonly worker: Worker }
   | EmitJobEvent
   | {
@@ -460,6 +466,8 @@ function stop(
 
 /** The end of a job, of what it had set aside, and of those it delegated to if it did not end well. */
 function end(jobs: Jobs, job: Job, outcome: Outcome, nowMs: number): JobEvent[] {
+  // Nobody was told of it, so that nobody is told of its end.
+  if (job.state === "preparing") return [{ type: "job.withdrawn", jobId: job.id }];
   const open = jobs.reservations.get(job.id) ?? new Map<string, readonly grants.Amount[]>();
   // Nobody will say what it came to: then it was all of it.
   const settled = [...open].map(
@@ -511,15 +519,50 @@ export function expire(jobs: Jobs, jobId: JobId, nowMs: number): JobEvent[] {
   return orphanedUntilMs !== undefined && nowMs >= orphanedUntilMs ? lose(jobs, job, nowMs) : [];
 }
 
-/** What follows from the end of the process: its own workers ended with it, others may come back. */
-export function recover(jobs: Jobs, nowMs: number): JobEvent[] {
-  return [...jobs.byId.values()].flatMap((job): JobEvent[] => {
-    if (job.state === "preparing") return [{ type: "job.withdrawn", jobId: job.id }];
-    if (job.state !== "running") return [];
-    if (!job.worker.isRemote) return lose(jobs, job, nowMs);
-    const untilMs = nowMs + limits.workerGraceMs;
-    return [{ type: "job.orphaned", jobId: job.id, untilMs }];
-  });
+/**
+ * What follows from the end of the process: its own workers ended with it, others may come back. So did the values
+ * of credentials, which only it had: what has some is not started without them.
+ */
+export function recover(
+  jobs: Jobs,
+  nowMs: number,
+  hasCredentials: (jobId: JobId) => boolean,
+): JobEvent[] {
+  const events: JobEvent[] = [];
+  const over = new Set<JobId>();
+  for (const job of jobs.byId.values()) {
+    // With the one that asked for it.
+    if (over.has(job.id)) continue;
+    for (const event of recoverOne(jobs, job, nowMs, { isBound: hasCredentials(job.id) })) {
+      events.push(event);
+      if (event.type === "job.ended" || event.type === "job.withdrawn") over.add(event.jobId);
+    }
+  }
+  return events;
+}
+
+function recoverOne(
+  jobs: Jobs,
+  job: Job,
+  nowMs: number,
+  { isBound }: { readonly isBound: boolean },
+): JobEvent[] {
+  const lost = "its credentials were lost when the runtime restarted";
+  const unbound = failed("credentials_lost", lost, { isRetryable: true });
+  switch (job.state) {
+    case "preparing":
+      return [{ type: "job.withdrawn", jobId: job.id }];
+    case "pending":
+      return isBound ? end(jobs, job, unbound, nowMs) : [];
+    case "running": {
+      const untilMs = nowMs + limits.workerGraceMs;
+      if (job.worker.isRemote) return [{ type: "job.orphaned", jobId: job.id, untilMs }];
+      const isOffered = job.isRepeatable && !job.cancelling;
+      return isBound && isOffered ? end(jobs, job, unbound, nowMs) : lose(jobs, job, nowMs);
+    }
+    case "ended":
+      return [];
+  }
 }
 
 /** Its worker will not come back. */

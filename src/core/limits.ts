@@ -37,6 +37,13 @@ export const limits = {
   delegationDepthMax: 8,
   /** What one job has set aside and not settled. */
   reservationsMax: 1_000,
+  /** Credentials that were made for jobs and not revoked yet, of all jobs. Above that no more are made. */
+  credentialsMax: 100_000,
+  /** So often it is tried to revoke one in a hurry: at once, after this, after twice that, and so on. */
+  revokeTries: 5,
+  revokeAfterMs: 100,
+  /** After that it is tried at leisure, for as long as it takes. */
+  revokeStuckEveryMs: 60_000,
   /** How long a job has to end when the one that asked for it has ended badly. */
   cascadeGraceMs: 30_000,
   /** How long a worker elsewhere may be away before what it had is given to another, or ends. */

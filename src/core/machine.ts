@@ -3,6 +3,7 @@
  * one room's fact means to another (an agent dies, its leases end, its groups elect again, its tasks
  * go back) is written here and nowhere else.
  */
+import * as credentials from "./credentials.ts";
 import { accept, type Decision, refuse } from "./decision.ts";
 import * as elections from "./elections.ts";
 import * as entitlements from "./entitlements.ts";
@@ -24,6 +25,7 @@ export type State = {
   readonly tasks: tasks.Tasks;
   readonly observed: observed.ObservedAgents;
   readonly jobs: Jobs;
+  readonly credentials: credentials.Credentials;
   readonly sessions: sessions.Sessions;
   /** Counts events: where the last one stands in the log. */
   readonly lastSequence: number;
@@ -39,6 +41,7 @@ export type OwnState = {
   readonly tasks: tasks.OwnTasks;
   readonly observed: observed.OwnObservedAgents;
   readonly jobs: OwnJobs;
+  readonly credentials: credentials.OwnCredentials;
   readonly sessions: sessions.OwnSessions;
   lastSequence: number;
   lastBusSequence: number;
@@ -80,6 +83,8 @@ export type Command =
   | observed.ObservedCommand
   | tasks.ClaimTask
   | jobs.JobCommand
+  | credentials.ReportRevocation
+  | credentials.RotateCredential
   | sessions.SessionCommand
   | sessions.FollowJob;
 
@@ -92,6 +97,7 @@ export function emptyState(): OwnState {
     tasks: tasks.emptyTasks(),
     observed: observed.emptyObserved(),
     jobs: emptyJobs(),
+    credentials: credentials.emptyCredentials(),
     sessions: sessions.emptySessions(),
     lastSequence: 0,
     lastBusSequence: 0,
@@ -100,6 +106,27 @@ export function emptyState(): OwnState {
 
 /** Reads, never writes. Expects that nothing is overdue: see `overdue`. */
 export function decide(state: State, command: Command, nowMs: number): Decision<Event> {
+  const decision = decideAlone(state, command, nowMs);
+  if (decision.refusal || state.credentials.size === 0) return decision;
+  const ended = endCredentials(state, decision.events);
+  return ended.length === 0 ? decision : accept(...decision.events, ...ended);
+}
+
+/**
+ * However a job ends, what was made for it is to be revoked; and what was made for those it asked for, though they
+ * may go on without it (ARCP-175).
+ */
+function endCredentials(state: State, events: readonly Event[]): Event[] {
+  const over = new Set<JobId>();
+  for (const event of events) {
+    if (event.type !== "job.ended" && event.type !== "job.withdrawn") continue;
+    over.add(event.jobId);
+    for (const child of state.jobs.children.get(event.jobId) ?? []) over.add(child);
+  }
+  return [...over].flatMap((jobId) => credentials.endAllOf(state.credentials, jobId));
+}
+
+function decideAlone(state: State, command: Command, nowMs: number): Decision<Event> {
   switch (command.type) {
     case "plane.open": {
       const known = state.leases.lastToken;
@@ -108,7 +135,7 @@ export function decide(state: State, command: Command, nowMs: number): Decision<
       const lastBusSequence = command.isKept ? state.lastBusSequence : command.wallMicros;
       return accept<Event>(
         { type: "plane.opened", lastToken, lastBusSequence, atMs: nowMs },
-        ...jobs.recover(state.jobs, nowMs),
+        ...jobs.recover(state.jobs, nowMs, (jobId) => state.credentials.byJob.has(jobId)),
       );
     }
     case "plane.resume":
@@ -172,13 +199,21 @@ export function decide(state: State, command: Command, nowMs: number): Decision<
       const repeated = jobs.findRepeated(state.jobs, command);
       if (repeated.refusal) return repeated;
       const { job } = repeated;
-      return job ? accept(...askAgain(job, command)) : jobs.decide(state.jobs, command, nowMs);
+      if (job) return accept(...askAgain(job, command));
+      const decision = jobs.decide(state.jobs, command, nowMs);
+      if (decision.refusal || !command.needsPreparing) return decision;
+      return credentials.refuseFull(state.credentials) ?? decision;
     }
     case "job.emit": {
       const decision = jobs.decide(state.jobs, command, nowMs);
       return decision.refusal ? decision : accept(...decision.events.map(numberedIn(state)));
     }
     case "job.prepared":
+      return prepare(state, command, nowMs);
+    case "credential.rotate":
+      return rotate(state, command, nowMs);
+    case "credential.report":
+      return credentials.decide(state.credentials, command);
     case "job.start":
     case "job.reserve":
     case "job.settle":
@@ -197,6 +232,55 @@ export function decide(state: State, command: Command, nowMs: number): Decision<
     case "session.reject":
       return sessions.decide(state.sessions, command, nowMs);
   }
+}
+
+/**
+ * What was made for a job is written down before the job is accepted, also where it is not: then it is to be
+ * revoked at once.
+ */
+function prepare(
+  state: State,
+  command: jobs.JobCommand & { readonly type: "job.prepared" },
+  nowMs: number,
+): Decision<Event> {
+  const { jobId, credentials: made = [] } = command;
+  const parentId = state.jobs.byId.get(jobId)?.parentId;
+  const parent = parentId === undefined ? undefined : state.jobs.byId.get(parentId);
+  const isAlone = parentId !== undefined && (!parent || parent.state === "ended");
+  const isShared = credentials.isShared(state.credentials, jobId, made);
+  const isReady = command.isReady && !isAlone && !isShared;
+  const decision = jobs.decide(state.jobs, { ...command, isReady }, nowMs);
+  if (made.length === 0) return decision;
+  const issued = credentials.issue(state.credentials, jobId, made, nowMs);
+  const isAccepted = isReady && !decision.refusal;
+  return accept<Event>(
+    ...issued,
+    ...(decision.refusal ? [] : decision.events),
+    ...(isAccepted ? [] : issued.map(({ credential }) => credentials.end(credential))),
+  );
+}
+
+/** A newer value takes the place of one that a job has, and the job says so. */
+function rotate(
+  state: State,
+  command: credentials.RotateCredential,
+  nowMs: number,
+): Decision<Event> {
+  const { jobId, attempt, credentialId, said } = command;
+  const decision = jobs.decide(state.jobs, { type: "job.emit", jobId, attempt, ...said }, nowMs);
+  if (decision.refusal) return decision;
+  const before = credentials.findLive(state.credentials, command);
+  if (!before) return refuse("invalid_argument", `job ${jobId} has no credential ${credentialId}`);
+  if (credentials.isShared(state.credentials, jobId, [command])) {
+    return refuse("invalid_argument", "another job has the same value");
+  }
+  const { handle = before.handle, valueHash } = command;
+  const made = { credentialId, ...(handle !== undefined && { handle }), valueHash };
+  return accept<Event>(
+    ...credentials.issue(state.credentials, jobId, [made], nowMs),
+    ...decision.events.map(numberedIn(state)),
+    credentials.end(before, { isReplaced: true }),
+  );
 }
 
 /** A request that was made before: whoever made it again is told how it ended, or will be. */
@@ -383,6 +467,12 @@ export function evolve(state: OwnState, event: Event): void {
     case "job.offered":
     case "job.forgotten":
       jobs.evolve(state.jobs, event, { sequence });
+      return;
+    case "credential.issued":
+    case "credential.ended":
+    case "credential.stuck":
+    case "credential.revoked":
+      credentials.evolve(state.credentials, event);
       return;
     case "session.opened":
     case "session.resumed":

@@ -3,6 +3,7 @@
  * hold of them is enough: about a millisecond for 100,000. Printing them, the slow part, can then be
  * done in slices while the state moves on.
  */
+import { type Credential, putCredential } from "./credentials.ts";
 import { type Election, putElection } from "./elections.ts";
 import { type Policy, putPolicy } from "./entitlements.ts";
 import { type AgentId, type TaskId, term, token } from "./ids.ts";
@@ -26,6 +27,7 @@ type Rows = {
   readonly output: readonly [TaskId, string];
   readonly observed: Observed;
   readonly job: JobRow;
+  readonly credential: Credential;
   readonly session: SessionRow;
   /** Soft: left out of what is compared. */
   readonly heartbeat: readonly [AgentId, number];
@@ -48,7 +50,7 @@ export type Section = {
 /** A consistent copy of the references, in one go. */
 export function capture(state: State): readonly Section[] {
   const { registry, leases, elections, entitlements, tasks, observed, jobs, sessions } = state;
-  const { lastBusSequence } = state;
+  const { credentials, lastBusSequence } = state;
   const { lastToken } = leases;
   const { lastPlace } = tasks;
   const lastJobPlace = jobs.lastPlace;
@@ -75,6 +77,10 @@ export function capture(state: State): readonly Section[] {
     { name: "observed", rows: [...observed.byId.values()] },
     // In the order of their places.
     { name: "job", rows: [...jobs.byId.values()].map((job) => rowOfJob(jobs, job)) },
+    {
+      name: "credential",
+      rows: [...credentials.byJob.values()].flatMap((own) => [...own.values()]),
+    },
     {
       name: "session",
       rows: [...sessions.byId.values()].map((session) => rowOfSession(sessions, session)),
@@ -147,6 +153,9 @@ export class Restoring {
         return;
       case "job":
         putJobRow(state.jobs, value);
+        return;
+      case "credential":
+        putCredential(state.credentials, value);
         return;
       case "session":
         putSessionRow(state.sessions, value);
