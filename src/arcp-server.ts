@@ -232,6 +232,7 @@ const prefixes: Readonly<Record<IdKind, string>> = {
   call: "call",
   delegate: "del",
   reservation: "rsv",
+  credential: "cred",
 };
 
 /** In a time that does not tell how much of a token is right. */

@@ -131,7 +131,7 @@ test("one that is in use is not said to be revoked", () => {
   assert.equal(desk.loop.refusal({ ...report, isRevoked: true }), "invalid_argument");
 });
 
-test("a value that another unfinished job has is not given out again, and what was made is revoked", () => {
+test("[ARCP-171] a value that another unfinished job has is not given out again, and what was made is revoked", () => {
   const desk = running("job_1", made("a", "same"));
   desk.prepare("job_2");
   assert.deepEqual(desk.prepared("job_2", made("b", "same"), made("c")), [
@@ -179,7 +179,7 @@ test("a job whose credentials are being made is no more when its parent, or its 
   assert.deepEqual(other.later(60_000), ["job.withdrawn job_3"]);
 });
 
-test("a child goes on without its credentials when its parent has ended well", () => {
+test("[ARCP-175] a child goes on without its credentials when its parent has ended well", () => {
   const desk = running("job_1", made("a"));
   desk.prepare("job_2", { parentId: jobId("job_1") });
   desk.prepared("job_2", made("b"));
@@ -252,7 +252,7 @@ test("a pending child ends once when the process of its parent has", () => {
   ]);
 });
 
-test("it is tried five times within two seconds, then each minute", () => {
+test("[ARCP-170] it is tried five times within two seconds, then each minute", () => {
   const afterMs = [1, 2, 3, 4, 5, 6].map(retryAfterMs);
   assert.deepEqual(afterMs, [100, 200, 400, 800, 60_000, 60_000]);
 });

@@ -68,6 +68,11 @@ export class Attempt {
         details: { path: problem.path },
       });
     }
+    if (kind === "status" && hasValue(body as JsonObject)) {
+      throw new ArcpError("INVALID_REQUEST", "a newer value is told by rotateCredential alone", {
+        details: { path: "body.value" },
+      });
+    }
     const spent = kind === "metric" ? costIn(body as JsonObject) : undefined;
     const text = printBody(body);
     const seen = workerSequence === undefined ? {} : { workerSequence };
@@ -163,6 +168,11 @@ export class Attempt {
   #over(): ArcpError {
     return new ArcpError("CANCELLED", `job ${this.jobId} has ended, or is another worker's`);
   }
+}
+
+/** What is said is kept, and the values of credentials must not be (ARCP-174). */
+function hasValue({ phase, value }: JsonObject): boolean {
+  return phase === "credential_rotated" && value !== undefined;
 }
 
 /** A cost that an event reports, if it does. Throws for one that cannot be. */

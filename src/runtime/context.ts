@@ -2,9 +2,10 @@
  * What a handler is given besides its input: who it is, what it may do, and how it tells what it does. Words
  * resolve when they are kept; they reject only if they are no words, never because nobody is connected.
  */
-import type { Amount, Capabilities, Job } from "../core/index.ts";
+import type { Amount, Capabilities, Job, JobId } from "../core/index.ts";
 import { ArcpError, isArcpError, type LogLevel } from "../wire/arcp/index.ts";
 import type { Attempt } from "./attempt.ts";
+import type { HeldCredential } from "./credentials.ts";
 import { type ChunkBody, ResultStream } from "./result-stream.ts";
 
 export type ToolError = {
@@ -34,6 +35,13 @@ export type Delegated = {
 export type Surroundings = {
   readonly newId: (kind: "result" | "call" | "delegate" | "reservation") => string;
   readonly delegate: (parent: Job, options: DelegateOptions) => Promise<Delegated>;
+  readonly credentialsOf: (jobId: JobId) => readonly HeldCredential[];
+  readonly rotate: (
+    attempt: Attempt,
+    credentialId: string,
+    value: string,
+    options: { readonly handle?: string },
+  ) => Promise<void>;
 };
 
 export type JobContextOptions = {
@@ -213,6 +221,23 @@ export class JobContext {
 
   async resultChunk(chunk: ChunkBody): Promise<void> {
     await this.streamResult({ resultId: chunk.result_id }).put(chunk);
+  }
+
+  /** Those that were made for this job, with their newest values. */
+  get credentials(): readonly HeldCredential[] {
+    return this.#surroundings.credentialsOf(this.#attempt.jobId);
+  }
+
+  /**
+   * Tells whoever asked for this job a newer value of a credential; the older one is revoked. `handle` is what the
+   * provisioner will know the newer one by, if that is new too.
+   */
+  rotateCredential(
+    id: string,
+    value: string,
+    options: { readonly handle?: string } = {},
+  ): Promise<void> {
+    return this.#surroundings.rotate(this.#attempt, id, value, options);
   }
 
   /** Asks another agent to do something, within what this job may do itself. */

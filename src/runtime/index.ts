@@ -1,8 +1,16 @@
 export { Attempt } from "./attempt.ts";
 export { Catalogue, fullName, type Listed, type Offer } from "./catalogue.ts";
 export { type Delegated, type DelegateOptions, JobContext, type ToolError } from "./context.ts";
+export {
+  HeldCredential,
+  type IssueContext,
+  type Provisioned,
+  type Provisioner,
+  type Rotation,
+} from "./credentials.ts";
 export { toArcpError } from "./errors.ts";
 export type { Handler } from "./in-process.ts";
+export type { Revocation } from "./revocations.ts";
 export {
   type AgentOptions,
   type IdKind,

@@ -7,6 +7,12 @@ export const limits = {
   resultBytesMax: 268_435_456,
   /** How long a piece is if the agent writes more at once: less than any peer's limit for a message. */
   chunkBytes: 262_144,
+  /** How long a job waits for its credentials, unless whoever asks has less time; and a revocation for an answer. */
+  issueWithinMs: 30_000,
+  revokeWithinMs: 30_000,
+  credentialsOfJobMax: 100,
+  /** Leftovers and repeated tries. What a job had that ends just now is always tried at once. */
+  revocationsAtOnce: 16,
   /** Jobs that one worker in this process runs at a time, unless it says otherwise. */
   jobsAtOnce: 1_000,
 } as const;

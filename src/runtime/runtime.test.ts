@@ -214,7 +214,7 @@ test("a job that ran too long has ended, whatever its handler does", async () =>
   assert.equal(signal?.aborted, true);
 });
 
-test("delegation is awaited, stays within the grant, and what is refused is told", async () => {
+test("[ARCP-176] delegation is awaited, stays within the grant, and what is refused is told", async () => {
   await using scene = await Scene.open();
   using _child = scene.runtime.registerAgent("child", (input) => ({ got: input }));
   const told = await scene.run(

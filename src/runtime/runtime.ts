@@ -4,24 +4,33 @@
  */
 import {
   authorise,
+  type Credential,
   chainOf,
   type Event,
   findAsked,
   type Job,
   type JobId,
   type Outcome as JobOutcome,
+  listStuck,
   type Refusal,
   type Rules,
   type SessionId,
   jobId as toJobId,
 } from "../core/index.ts";
-import type { Outcome, Plane } from "../plane/index.ts";
+import { type Clock, type Outcome, type Plane, SteadyClock } from "../plane/index.ts";
 import { ArcpError, Assembly, type JsonObject, normaliseBody } from "../wire/arcp/index.ts";
 import { Attempt } from "./attempt.ts";
 import { Catalogue, fullName, type Offer } from "./catalogue.ts";
 import type { Delegated, DelegateOptions } from "./context.ts";
+import {
+  type HeldCredential,
+  type Provisioner,
+  Provisioning,
+  type Rotation,
+} from "./credentials.ts";
 import { toArcpError } from "./errors.ts";
 import { type Handler, InProcessWorker } from "./in-process.ts";
+import { limits } from "./limits.ts";
 import type { Worker } from "./worker.ts";
 
 export type RuntimeOptions = {
@@ -32,9 +41,17 @@ export type RuntimeOptions = {
   /** What a job of a session waits for before it says more: whoever listens there is far behind. */
   readonly pace?: (sessionId: SessionId) => Promise<void> | undefined;
   readonly onFault: (fault: unknown) => void;
+  /** Makes credentials for jobs that need some. Without it, no job has any. */
+  readonly provisioner?: Provisioner;
+  /** By which it is waited for credentials, and between tries to revoke them. */
+  readonly clock?: Clock;
+  /** Told of each credential that several tries could not revoke. It is tried on. */
+  readonly onRevocationFailure?: (credential: Credential) => void;
+  /** Told why a job got no credentials. Whoever asked for it is not told that. */
+  readonly onIssueFailure?: (failure: { readonly jobId: JobId; readonly error: unknown }) => void;
 };
 
-export type IdKind = "job" | "result" | "call" | "delegate" | "reservation";
+export type IdKind = "job" | "result" | "call" | "delegate" | "reservation" | "credential";
 
 export type AgentOptions = {
   readonly version?: string;
@@ -60,6 +77,8 @@ export type JobRequest = {
   readonly key?: { readonly text: string; readonly fingerprint: string };
   readonly parentId?: JobId;
   readonly delegateId?: string;
+  /** Whether whoever asks can make use of credentials. See `Runtime.prepare`. */
+  readonly needsCredentials?: boolean;
 };
 
 export type Submitted = {
@@ -80,10 +99,14 @@ export class Runtime implements Disposable {
   readonly #runs = new Map<JobId, Worker>();
   readonly #endings = new Map<JobId, ((outcome: JobOutcome) => void)[]>();
   readonly #tap: Disposable;
+  readonly #provisioning: Provisioning | undefined;
+  /** Those whose credentials are being made. */
+  readonly #preparations = new Map<JobId, Promise<Outcome<Submitted>>>();
 
   constructor(options: RuntimeOptions) {
     this.#options = options;
     this.#plane = options.plane;
+    this.#provisioning = provisioningOf(options);
     const pending = options.plane.peek(({ jobs }) =>
       [...jobs.pending].flatMap((id) => jobs.byId.get(id) ?? []),
     );
@@ -104,6 +127,9 @@ export class Runtime implements Disposable {
     const surroundings = {
       newId: this.#options.newId,
       delegate: (parent: Job, wanted: DelegateOptions) => this.delegate(parent, wanted),
+      credentialsOf: (jobId: JobId) => this.credentialsOf(jobId),
+      rotate: (...rotation: Parameters<Runtime["rotateCredential"]>) =>
+        this.rotateCredential(...rotation),
     };
     const more = jobsAtOnce === undefined ? {} : { jobsAtOnce };
     return this.addWorker(new InProcessWorker(offer, handler, { surroundings, ...more }));
@@ -124,14 +150,99 @@ export class Runtime implements Disposable {
   }
 
   /** Resolves when it is kept. It may be running by then. */
-  async submit(request: JobRequest): Promise<Outcome<Submitted>> {
-    const outcome = this.ask(request);
-    await this.#plane.read(() => undefined);
-    return outcome;
+  submit(request: JobRequest): Promise<Outcome<Submitted>> {
+    return this.prepare(request);
   }
 
-  /** As `submit`, but answers before it is kept: see `Plane.carryOut`. */
-  ask({ agent: reference, ...request }: JobRequest): Outcome<Submitted> {
+  /**
+   * As `submit`, for requests that may need credentials: those are made first, and a job that cannot have them is
+   * refused as if it had never been asked for. Where the same was asked for before and is not answered yet, it
+   * waits for that answer (ARCP-98). `onDecided` is called with the answer before it is kept: see `Plane.carryOut`.
+   */
+  async prepare(
+    request: JobRequest,
+    options: {
+      readonly withinMs?: number;
+      readonly onDecided?: (outcome: Outcome<Submitted>) => void;
+    } = {},
+  ): Promise<Outcome<Submitted>> {
+    const { withinMs = limits.issueWithinMs, onDecided } = options;
+    const decided = async (outcome: Outcome<Submitted>): Promise<Outcome<Submitted>> => {
+      onDecided?.(outcome);
+      await this.#plane.read(() => undefined);
+      return outcome;
+    };
+    const provisioning = request.needsCredentials ? this.#provisioning : undefined;
+    const asked = this.#ask(request, { needsPreparing: provisioning !== undefined });
+    if (asked.refusal || asked.value.job.state !== "preparing") return await decided(asked);
+    const { job, isRepeated } = asked.value;
+    if (isRepeated) {
+      const first = await this.#preparations.get(job.id);
+      if (first?.value) return await this.prepare(request, options);
+      return await decided(first ?? { refusal: vanished });
+    }
+    const preparation = provisioning
+      ? provisioning
+          .issue(job, { withinMs })
+          .then((issued) => decided(this.#accept(provisioning.conclude(job.id, issued))))
+      : decided({ refusal: vanished });
+    this.#preparations.set(job.id, preparation);
+    return await preparation.finally(() => this.#preparations.delete(job.id));
+  }
+
+  #accept(
+    concluded: Outcome<{ readonly job: Job; readonly sequence: number } | undefined>,
+  ): Outcome<Submitted> {
+    if (!concluded.value) return { refusal: notIssued };
+    const { job, sequence } = concluded.value;
+    this.#queue(job);
+    this.#assign(job.agent);
+    return { value: { job, sequence, isRepeated: false } };
+  }
+
+  /** Whether jobs can have credentials. */
+  get hasProvisioner(): boolean {
+    return this.#provisioning !== undefined;
+  }
+
+  /** Those that a job has, with their values, while it runs. For whoever asked for it, and for nobody else. */
+  credentialsOf(jobId: JobId): readonly HeldCredential[] {
+    return this.#provisioning?.of(jobId) ?? [];
+  }
+
+  /** Those that could not be revoked yet, though they were tried several times. */
+  unrevoked(): Promise<readonly Credential[]> {
+    return this.#plane.read(({ credentials }) => listStuck(credentials));
+  }
+
+  /** A newer value for one that a job has; `handle` is what the provisioner will know it by, if that is new too. */
+  async rotateCredential(
+    attempt: Pick<Attempt, "jobId" | "attempt">,
+    credentialId: string,
+    value: string,
+    options: { readonly handle?: string } = {},
+  ): Promise<void> {
+    if (!this.#provisioning) throw new ArcpError("INVALID_REQUEST", "this job has no credentials");
+    await this.#provisioning.rotate(attempt, credentialId, value, options);
+  }
+
+  /** Told of each newer value before its entry is kept: see `Rotation`. */
+  onRotation(listener: (rotation: Rotation) => void): Disposable {
+    return this.#provisioning?.onRotation(listener) ?? { [Symbol.dispose]: () => undefined };
+  }
+
+  /**
+   * As `submit`, but answers before it is kept: see `Plane.carryOut`. Without credentials; a job that is `preparing`
+   * was asked for before, and `prepare` waits for it.
+   */
+  ask(request: JobRequest): Outcome<Submitted> {
+    return this.#ask(request, { needsPreparing: false });
+  }
+
+  #ask(
+    { agent: reference, ...request }: JobRequest,
+    { needsPreparing }: { readonly needsPreparing: boolean },
+  ): Outcome<Submitted> {
     const resolved = this.catalogue.resolve(reference);
     const command = {
       type: "job.submit",
@@ -139,19 +250,22 @@ export class Runtime implements Disposable {
       ...request,
       agent: resolved.refusal ? resolved : { name: resolved.agent },
       isRepeatable: !resolved.refusal && resolved.isRepeatable,
-      needsPreparing: false,
+      needsPreparing,
     } as const;
     const actor = `principal/${request.principal}`;
     const outcome = this.#plane.carryOut(command, { actor }, ({ jobs, lastSequence }, events) => {
-      const accepted = events.find((event) => event.type === "job.accepted");
-      const job = accepted?.job ?? findAsked(jobs, request);
-      return job && { job, isRepeated: accepted === undefined, sequence: lastSequence };
+      const made = events.find(
+        (event) => event.type === "job.accepted" || event.type === "job.preparing",
+      );
+      const isRepeated = made === undefined;
+      const job = made?.job ?? findAsked(jobs, request);
+      return job && { job, isRepeated, sequence: lastSequence };
     });
     if (outcome.refusal) return outcome;
     if (!outcome.value) return { refusal: vanished };
     const { job, isRepeated } = outcome.value;
     // Before anything is kept, so that the job and its start are kept in one go.
-    if (!isRepeated) {
+    if (!isRepeated && !needsPreparing) {
       this.#queue(job);
       this.#assign(job.agent);
     }
@@ -191,6 +305,9 @@ export class Runtime implements Disposable {
     const refusal = resolved.refusal ?? (await this.#mayDelegate(parent, resolved.agent));
     if (refusal) throw toArcpError(refusal);
     const expiresAt = leaseConstraints?.expires_at;
+    const needsCredentials = await this.#plane.read(({ sessions }) =>
+      sessions.byId.get(parent.sessionIds[0])?.features.includes("provisioned_credentials"),
+    );
     const outcome = await this.submit({
       jobId: childId,
       agent,
@@ -203,6 +320,7 @@ export class Runtime implements Disposable {
       ...(expiresAt !== undefined && { expiresAt }),
       parentId: parent.id,
       delegateId,
+      needsCredentials: needsCredentials ?? false,
     });
     if (outcome.refusal) throw toArcpError(outcome.refusal);
     const { job } = outcome.value;
@@ -339,10 +457,14 @@ export class Runtime implements Disposable {
         this.#endings.delete(event.jobId);
         return;
       }
+      case "credential.ended":
+        this.#provisioning?.hearEnded(event.credential);
+        return;
       case "job.offered": {
         this.#free(event.jobId);
         const job = this.#plane.peek(({ jobs }) => jobs.byId.get(event.jobId));
         if (job?.state !== "pending") return;
+        if (this.#hasLostCredentials(job.id)) return;
         this.#queue(job);
         this.#assign(job.agent);
         return;
@@ -351,9 +473,48 @@ export class Runtime implements Disposable {
     }
   }
 
+  /** A job is not run again without what it was accepted with. Only a process before this one knew the values. */
+  #hasLostCredentials(jobId: JobId): boolean {
+    const isBound = this.#plane.peek(({ credentials }) => credentials.byJob.has(jobId));
+    if (!isBound || this.credentialsOf(jobId).length > 0) return false;
+    const reason = "its credentials were lost when the runtime restarted";
+    const command = { type: "job.cancel", jobId, reason, graceMs: 0 } as const;
+    this.#plane.carryOut(command, { actor: "runtime" }, () => undefined);
+    return true;
+  }
+
   [Symbol.dispose](): void {
     this.#tap[Symbol.dispose]();
+    this.#provisioning?.[Symbol.dispose]();
   }
 }
+
+function provisioningOf(options: RuntimeOptions): Provisioning | undefined {
+  const { plane, newId, provisioner, clock = new SteadyClock(), onFault } = options;
+  if (!provisioner) return undefined;
+  // What goes wrong in there must not look like what they are told of.
+  const guard =
+    <Told>(hook: ((told: Told) => void) | undefined): ((told: Told) => void) =>
+    (told) => {
+      try {
+        hook?.(told);
+      } catch (fault) {
+        onFault(fault);
+      }
+    };
+  return new Provisioning({
+    plane,
+    clock,
+    newId,
+    provisioner,
+    onRevocationFailure: guard(options.onRevocationFailure),
+    onIssueFailure: guard(options.onIssueFailure),
+  });
+}
+
+const notIssued: Refusal = {
+  code: "unavailable",
+  message: "the credentials that this job needs could not be issued",
+};
 
 const vanished: Refusal = { code: "unavailable", message: "the job is gone already" };

@@ -34,6 +34,7 @@ const prefixes: Readonly<Record<IdKind, string>> = {
   call: "call",
   delegate: "del",
   reservation: "rsv",
+  credential: "cred",
 };
 
 export class DoorScene implements AsyncDisposable {

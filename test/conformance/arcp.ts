@@ -21,7 +21,9 @@ export type Vector = {
   readonly isPartial?: boolean;
 };
 
+const coreCredentials = "src/core/credentials.test.ts";
 const coreGlob = "src/core/glob.test.ts";
+const runtimeCredentials = "src/runtime/credentials.test.ts";
 const wireAnswers = "src/wire/arcp/answers.test.ts";
 const wireBodies = "src/wire/arcp/bodies.test.ts";
 const wireCanonical = "src/wire/arcp/canonical.test.ts";
@@ -432,7 +434,9 @@ export const rules: readonly Rule[] = [
     [],
   ),
   must("ARCP-97", "The same key with other parameters is refused.", []),
-  must("ARCP-98", "Of two equal submits at once one runs, and the other waits for its answer.", []),
+  must("ARCP-98", "Of two equal submits at once one runs, and the other waits for its answer.", [
+    runtimeCredentials,
+  ]),
   should("ARCP-99", "Keys survive a restart.", []),
   must("ARCP-100", "An agent is a name, or a name and a version, each of given characters.", []),
   must("ARCP-101", "An unknown name and an unknown version are two errors.", []),
@@ -640,31 +644,46 @@ export const rules: readonly Rule[] = [
   must("ARCP-165", "A child may spend what its ancestors have left, and no other currency.", []),
   must("ARCP-166", "A child expires with its parent, at the latest.", []),
   must("ARCP-167", "Patterns are compared in their canonical form.", []),
-  must("ARCP-168", "Credentials are issued before the acceptance, and come with it.", []),
+  must(
+    "ARCP-168",
+    "Credentials are issued before the acceptance, and come with it.",
+    [runtimeCredentials],
+    { isPartial: true },
+  ),
   must(
     "ARCP-169",
     "What was issued is on record before anyone is told; what fails is revoked.",
-    [],
+    [runtimeCredentials],
+    { isPartial: true },
   ),
   must(
     "ARCP-170",
     "When a job ends its credentials are revoked, again and again until it succeeds.",
-    [],
+    [coreCredentials, runtimeCredentials],
   ),
-  must("ARCP-171", "No value is handed to two live jobs.", []),
+  must("ARCP-171", "No value is handed to two live jobs.", [coreCredentials, runtimeCredentials]),
   must(
     "ARCP-172",
     "A rotated credential is told by an event, without its value in any copy that is kept.",
-    [],
+    [runtimeCredentials],
+    { isPartial: true },
   ),
   must(
     "ARCP-173",
     "Only bearer credentials are sent; a client drops what it cannot use and keeps the rest.",
-    [wireAnswers],
+    [runtimeCredentials, wireAnswers],
     { isPartial: true },
   ),
-  must("ARCP-174", "A credential's value appears nowhere but where it is used.", []),
-  must("ARCP-175", "A child's credentials end with its parent.", []),
+  must(
+    "ARCP-174",
+    "A credential's value appears nowhere but where it is used.",
+    [runtimeCredentials],
+    { isPartial: true },
+  ),
+  must("ARCP-175", "A child's credentials end with its parent.", [
+    coreCredentials,
+    runtimeCredentials,
+  ]),
   must(
     "ARCP-176",
     "Delegating is an event, a check, and then a job of its own or an error for the agent.",
