@@ -66,7 +66,7 @@ await build({
   },
 });
 await build({
-  entryPoints: { client: "src/client/index.ts" },
+  entryPoints: { client: "src/client/index.ts", arcp: "src/client/arcp/index.ts" },
   outdir: "dist",
   bundle: true,
   platform: "neutral",
@@ -91,7 +91,7 @@ for (const [host, module] of [
 // Runs inside other people's agents: by itself, and nothing of the daemon with it.
 await build({ ...forNode, entryPoints: { status: "src/status.ts" }, format: "esm" });
 await writeDeclarations(
-  ["client/index.ts", "embedded.ts", "arcp-server.ts", "status.ts"],
+  ["client/index.ts", "client/arcp/index.ts", "embedded.ts", "arcp-server.ts", "status.ts"],
   "dist/types",
 );
 cpSync("src/views/meaning/table.bin", "dist/table.bin");

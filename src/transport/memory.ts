@@ -6,6 +6,10 @@ import { type Carrier, Channel } from "./channel.ts";
 import { Queue } from "./queue.ts";
 import { type Closing, type Link, type Transport, TransportError } from "./transport.ts";
 
+/** Browsers have no other. */
+const nextTurn: (run: () => void) => unknown =
+  "setImmediate" in globalThis ? setImmediate : (run) => setTimeout(run, 0);
+
 const link: Link = { kind: "memory", isPrivate: true };
 
 export function pairMemoryTransports(): readonly [Transport, Transport] {
@@ -63,7 +67,7 @@ class Hand implements Carrier {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     // Once a turn, and not in a microtask: two ends that answer each other would let nobody else run.
-    setImmediate(() => {
+    nextTurn(() => {
       this.#isScheduled = false;
       this.#cross();
     });

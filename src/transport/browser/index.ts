@@ -1,4 +1,6 @@
 /** What a browser can carry: nothing of Node, no package. */
+export { adopt, type BareTransport } from "../adopt.ts";
+export { pairMemoryTransports } from "../memory.ts";
 export {
   type CloseHandler,
   type Closing,

@@ -1,0 +1,18 @@
+/** Ids of what we send. The one place of this client that draws lots. */
+import { type IdKind, monotonicUlids, printId, printTraceId } from "../../wire/arcp/index.ts";
+
+const nextUlid = monotonicUlids({
+  nowMs: () => Date.now(),
+  fill: (bytes) =>
+    crypto.getRandomValues(new Uint8Array(bytes.length)).forEach((byte, at) => {
+      bytes[at] = byte;
+    }),
+});
+
+export function mintId(kind: IdKind): string {
+  return printId(kind, nextUlid());
+}
+
+export function mintTraceId(): string {
+  return printTraceId(crypto.getRandomValues(new Uint8Array(16)));
+}

@@ -1,0 +1,403 @@
+/**
+ * A client of an ARCP runtime. It submits jobs and follows them over a connection that may break: it comes
+ * back by itself, and what it has handed out stays valid.
+ */
+import {
+  type AgentOffer,
+  ArcpError,
+  isArcpError,
+  isTraceId,
+  type JobEntry,
+  type JsonObject,
+  type LeaseConstraints,
+  type LeaseShape,
+  printCancel,
+  printListJobs,
+  printSubmit,
+  printSubscribe,
+  readTimestamp,
+  type Welcome,
+} from "../../wire/arcp/index.ts";
+import { mintTraceId } from "./chance.ts";
+import type { Following } from "./following.ts";
+import { type Budget, type HandleSession, JobHandle, readBudget, SubscribedJob } from "./handle.ts";
+import type { FrameListener } from "./handlers.ts";
+import { limits } from "./limits.ts";
+import { type ClientOptions, settle, type Target } from "./options.ts";
+import type { Request } from "./pending.ts";
+import { isNeverToEnd } from "./python-peer.ts";
+import { Session } from "./session.ts";
+import type { Timekeeper } from "./time.ts";
+
+export type SubmitOptions = {
+  /** `name` or `name@version`. */
+  readonly agent: string;
+  readonly input?: unknown;
+  /** What the job may do: nothing, if not said. */
+  readonly lease?: LeaseShape | undefined;
+  /** Another name for `lease`. */
+  readonly leaseRequest?: LeaseShape | undefined;
+  readonly leaseConstraints?: LeaseConstraints | undefined;
+  /** The same key and the same request are the same job. */
+  readonly idempotencyKey?: string | undefined;
+  readonly maxRuntimeSec?: number | undefined;
+  /** 32 hex digits; a fresh one, if not said. */
+  readonly traceId?: string | undefined;
+  readonly parentJobId?: string | undefined;
+  readonly delegateId?: string | undefined;
+  readonly extensions?: JsonObject | undefined;
+  /** Withdraws the submit, or cancels the job that came of it. */
+  readonly signal?: AbortSignal | undefined;
+};
+
+export type JobFilter = {
+  readonly status?: readonly string[] | undefined;
+  readonly agent?: string | undefined;
+  readonly createdAfter?: Date | string | undefined;
+  readonly createdBefore?: Date | string | undefined;
+};
+
+export type Page = { readonly limit?: number | undefined; readonly cursor?: string | undefined };
+
+export type ListedJob = Omit<JobEntry, "budget"> & { readonly budget?: Budget | undefined };
+
+export type JobPage = {
+  readonly jobs: readonly ListedJob[];
+  /** Undefined on the last page. */
+  readonly nextCursor: string | undefined;
+};
+
+/** Enough to take the session up elsewhere. Secret, for its token. */
+export type ResumeFrom = {
+  readonly session_id: string;
+  readonly resume_token: string;
+  readonly last_event_seq: number;
+};
+
+export class ARCPClient implements AsyncDisposable {
+  readonly #session: Session;
+  readonly #time: Timekeeper;
+  readonly #handles: HandleSession = {
+    cancelJob: (jobId, options) => this.cancelJob(jobId, options),
+    unsubscribe: (jobId, following) => this.#session.leave(jobId, following),
+  };
+  #closing: Promise<void> | undefined;
+
+  /**
+   * Rejects with what the runtime says (`UNAUTHENTICATED` above all), with `TIMEOUT`, or as the transport
+   * could not be made. It is tried once.
+   */
+  static async connect(target: Target, options: ClientOptions): Promise<ARCPClient> {
+    const settings = settle(target, options);
+    const session = new Session(settings);
+    await session.open();
+    return new ARCPClient(session, settings.time);
+  }
+
+  /**
+   * Takes up a session that was begun elsewhere. Rejects with `RESUME_WINDOW_EXPIRED` if it is gone. Its jobs
+   * have no handles here: what is replayed comes to the handlers in `options.on`, and `subscribe` follows.
+   */
+  static async resume(
+    target: Target,
+    { session_id, resume_token, last_event_seq }: ResumeFrom,
+    options: ClientOptions,
+  ): Promise<ARCPClient> {
+    const settings = settle(target, options);
+    const session = new Session(settings, {
+      sessionId: session_id,
+      resumeToken: resume_token,
+      lastEventSeq: last_event_seq,
+    });
+    try {
+      await session.open();
+    } catch (error) {
+      // A Python runtime calls it so, and nobody else says it to a hello.
+      const isGone = isArcpError(error) && error.code === "PERMISSION_DENIED";
+      throw isGone ? gone(session_id, error) : error;
+    }
+    const client = new ARCPClient(session, settings.time);
+    if (client.sessionId === session_id) return client;
+    await client.close();
+    throw gone(session_id);
+  }
+
+  private constructor(session: Session, time: Timekeeper) {
+    this.#session = session;
+    this.#time = time;
+  }
+
+  get sessionId(): string {
+    return this.welcome.sessionId;
+  }
+
+  /** What both sides know, in our order. */
+  get features(): readonly string[] {
+    return this.#session.features;
+  }
+
+  /** The newest: there is one for each connection. */
+  get welcome(): Welcome {
+    return this.#session.welcome;
+  }
+
+  get agents(): readonly AgentOffer[] {
+    return this.welcome.agents;
+  }
+
+  /** The last event up to which nothing is missing. */
+  get lastEventSeq(): number {
+    return this.#session.lastEventSeq;
+  }
+
+  get isConnected(): boolean {
+    return this.#session.isLive;
+  }
+
+  /** By us, by the runtime, or for want of a way back. Whatever is asked then rejects. */
+  get isClosed(): boolean {
+    return this.#session.isEnded;
+  }
+
+  /** For `ARCPClient.resume`, here or elsewhere. */
+  get resumeFrom(): ResumeFrom {
+    const { sessionId, resumeToken } = this.welcome;
+    return {
+      session_id: sessionId,
+      resume_token: resumeToken,
+      last_event_seq: this.lastEventSeq,
+    };
+  }
+
+  /**
+   * Resolves when the runtime has accepted the job. While there is no connection it waits for one. Rejects with
+   * the runtime's refusal; with `HEARTBEAT_LOST` if the connection was lost in between and nobody knows
+   * whether the job runs; with `CANCELLED` if the signal came first.
+   */
+  async submit(options: SubmitOptions): Promise<JobHandle> {
+    const { agent, signal, traceId = mintTraceId(), extensions } = options;
+    if (signal?.aborted) throw withdrawn(signal);
+    if (!isTraceId(traceId)) {
+      throw new ArcpError("INVALID_REQUEST", "a trace id has 32 lower-case hex digits");
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<JobHandle>();
+    const waiting = this.#session.ask({
+      kind: "submit",
+      agent,
+      traceId,
+      hasKey: options.idempotencyKey !== undefined,
+      namesParent: options.parentJobId !== undefined || options.delegateId !== undefined,
+      request: { type: "job.submit", traceId, extensions, payload: printSubmission(options) },
+      answered: (accepted, envelope) => {
+        if (waiting.isAbandoned) {
+          this.#cancelQuietly(accepted.jobId, "client.abort");
+          return;
+        }
+        const following = this.#session.accepted(accepted, envelope);
+        if (signal) this.#cancelOnAbort(accepted.jobId, following, signal);
+        resolve(new JobHandle({ traceId, ...accepted }, following, this.#handles));
+      },
+      refused: reject,
+    });
+    const abort = (): void => {
+      if (signal) this.#session.abandon(waiting, withdrawn(signal));
+    };
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      return await promise;
+    } finally {
+      signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  /** Follows a job that another session has submitted, or this one. */
+  async subscribe(
+    jobId: string,
+    {
+      history = false,
+      fromEventSeq = 0,
+    }: { readonly history?: boolean; readonly fromEventSeq?: number } = {},
+  ): Promise<SubscribedJob> {
+    this.#session.requireFeature("subscribe");
+    const { promise, resolve, reject } = Promise.withResolvers<SubscribedJob>();
+    const following = this.#session.subscribing(jobId);
+    try {
+      const waiting = this.#session.ask({
+        kind: "subscribe",
+        jobId,
+        request: {
+          type: "job.subscribe",
+          jobId,
+          payload: printSubscribe({ jobId, history, fromEventSeq }),
+        },
+        answered: (subscribed) => {
+          this.#session.subscribed(subscribed, following, {
+            // What was sent before the connection was lost is sent again.
+            comesAgain: history && waiting.isRepeated,
+          });
+          resolve(new SubscribedJob(subscribed, following, this.#handles));
+        },
+        refused: reject,
+      });
+      return await promise;
+    } catch (error) {
+      this.#session.leave(jobId, following);
+      throw error;
+    }
+  }
+
+  async listJobs(filter: JobFilter = {}, { limit, cursor }: Page = {}): Promise<JobPage> {
+    this.#session.requireFeature("list_jobs");
+    const { promise, resolve, reject } = Promise.withResolvers<JobPage>();
+    const payload = printListJobs({
+      status: filter.status,
+      agent: filter.agent,
+      createdAfterMs: readTime(filter.createdAfter),
+      createdBeforeMs: readTime(filter.createdBefore),
+      limit,
+      cursor,
+    });
+    this.#session.ask({
+      kind: "list",
+      request: { type: "session.list_jobs", payload },
+      answered: ({ jobs, nextCursor }) => {
+        const listed = jobs.map(({ budget, ...job }) => ({
+          ...job,
+          ...(budget && { budget: readBudget(budget) }),
+        }));
+        resolve({ jobs: listed, nextCursor });
+      },
+      refused: reject,
+    });
+    return promise;
+  }
+
+  /**
+   * Resolves when the runtime has taken the wish, or the job is over anyway. A Python runtime does not say
+   * whether it has: there it resolves when the job ends, or after a while.
+   */
+  async cancelJob(
+    jobId: string,
+    { reason }: { readonly reason?: string | undefined } = {},
+  ): Promise<void> {
+    if (this.#session.jobs.isOver(jobId)) return;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#session.ask({
+      kind: "cancel",
+      jobId,
+      request: cancelRequest(jobId, reason),
+      answered: () => resolve(),
+      refused: reject,
+    });
+    if (!this.#session.traits.answersCancels) this.#lookAfterCancel(jobId, limits.cancelLooksMax);
+    await promise;
+  }
+
+  /** Tells the runtime that everything up to this event was read, and need not be kept for us. */
+  ack(seq: number): void {
+    this.#session.acknowledge(seq);
+  }
+
+  /** Every frame of a type, vendors' or not, in order, each handler awaited. Answers with how to stop it. */
+  on(type: string, handler: FrameListener): () => void {
+    return this.#session.handlers.on(type, handler);
+  }
+
+  /** Says something of a vendor's. Waits for a connection, if there is none. */
+  async send(request: Request): Promise<void> {
+    await this.#session.whenLive();
+    this.#session.say(request);
+  }
+
+  /** What waits for something rejects with `CANCELLED`. Jobs go on. */
+  close(reason = "client.close"): Promise<void> {
+    this.#closing ??= this.#session.close(reason);
+    return this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #cancelOnAbort(jobId: string, following: Following, signal: AbortSignal): void {
+    const cancel = (): void => this.#cancelQuietly(jobId, "client.abort");
+    signal.addEventListener("abort", cancel, { once: true });
+    following.whenOver(() => signal.removeEventListener("abort", cancel));
+    if (signal.aborted) cancel();
+  }
+
+  /** How the job ends, its handle tells. */
+  #cancelQuietly(jobId: string, reason: string): void {
+    this.cancelJob(jobId, { reason }).catch(() => {});
+  }
+
+  /**
+   * A runtime that answers no cancel may leave a job as it is for ever (PYC-9). It is asked now and then what
+   * became of the job.
+   */
+  #lookAfterCancel(jobId: string, looks: number): void {
+    this.#time.later(() => {
+      if (this.isClosed || this.#session.jobs.isOver(jobId)) return;
+      this.#statusOf(jobId).then(
+        (status) => {
+          if (status !== undefined && isNeverToEnd(status)) {
+            this.#session.settle(jobId, new ArcpError("CANCELLED", "the job was cancelled"));
+          } else if (looks > 1 && this.#session.jobs.get(jobId)) {
+            this.#lookAfterCancel(jobId, looks - 1);
+          }
+          this.#session.answerCancels(jobId);
+        },
+        () => this.#session.answerCancels(jobId),
+      );
+    }, limits.cancelGraceMs);
+  }
+
+  async #statusOf(jobId: string): Promise<string | undefined> {
+    let cursor: string | undefined;
+    do {
+      const page: JobPage = await this.listJobs({}, { limit: 1_000, cursor });
+      const job = page.jobs.find((each) => each.jobId === jobId);
+      if (job) return job.status;
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    return undefined;
+  }
+}
+
+function printSubmission(options: SubmitOptions): JsonObject {
+  const { agent, input, leaseConstraints, idempotencyKey, maxRuntimeSec } = options;
+  return printSubmit({
+    agent,
+    input,
+    leaseRequest: options.lease ?? options.leaseRequest ?? {},
+    leaseConstraints,
+    idempotencyKey,
+    maxRuntimeSec,
+    parentJobId: options.parentJobId,
+    delegateId: options.delegateId,
+  });
+}
+
+function cancelRequest(jobId: string, reason: string | undefined): Request {
+  const payload = printCancel(reason === undefined ? {} : { reason });
+  return { type: "job.cancel", jobId, payload };
+}
+
+function readTime(time: Date | string | undefined): number | undefined {
+  if (time === undefined) return undefined;
+  const ms = typeof time === "string" ? readTimestamp(time) : time.getTime();
+  if (ms !== undefined && Number.isFinite(ms)) return ms;
+  throw new ArcpError(
+    "INVALID_REQUEST",
+    "a time is a Date, or a text such as 2026-05-13T19:42:13Z",
+  );
+}
+
+function gone(sessionId: string, cause?: ArcpError): ArcpError {
+  const message = `session ${sessionId} cannot be resumed`;
+  return new ArcpError("RESUME_WINDOW_EXPIRED", message, { cause });
+}
+
+function withdrawn(signal: AbortSignal): ArcpError {
+  return new ArcpError("CANCELLED", "the submit was withdrawn", { cause: signal.reason });
+}

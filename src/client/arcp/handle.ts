@@ -1,0 +1,109 @@
+/** A job as whoever submitted it, or follows it, holds it. */
+import {
+  type Accepted,
+  type Chunk,
+  type Credential,
+  type LeaseConstraints,
+  type LeaseShape,
+  printAmounts,
+  type Subscribed,
+} from "../../wire/arcp/index.ts";
+import type { ReceivedEvent } from "./event.ts";
+import type { EventsOptions, Following, JobDone } from "./following.ts";
+
+/** Amounts by currency. */
+export type Budget = Readonly<Record<string, number>>;
+
+/** What a handle asks of its session. */
+export interface HandleSession {
+  cancelJob(jobId: string, options: { readonly reason?: string | undefined }): Promise<void>;
+  unsubscribe(jobId: string, following: Following): void;
+}
+
+export class JobHandle {
+  readonly jobId: string;
+  /** With the version that was chosen, if the runtime has versions. */
+  readonly agent: string;
+  /** What the job may do: at most what was asked for. */
+  readonly lease: LeaseShape;
+  readonly leaseConstraints: LeaseConstraints | undefined;
+  readonly budget: Budget | undefined;
+  /** Secret. */
+  readonly credentials: readonly Credential[];
+  readonly traceId: string | undefined;
+  readonly parentJobId: string | undefined;
+  readonly #following: Following;
+  readonly #session: HandleSession;
+
+  constructor(facts: Accepted | Subscribed, following: Following, session: HandleSession) {
+    this.jobId = facts.jobId;
+    this.agent = facts.agent;
+    this.lease = facts.lease;
+    this.leaseConstraints = facts.leaseConstraints;
+    this.budget = facts.budget && readBudget(facts.budget);
+    this.credentials = facts.credentials ?? [];
+    this.traceId = facts.traceId;
+    this.parentJobId = facts.parentJobId;
+    this.#following = following;
+    this.#session = session;
+  }
+
+  /**
+   * Resolves with the payload of `job.result`, rejects with the error of `job.error`. It settles in any case:
+   * also if the client is closed, or the session is lost for good.
+   */
+  get done(): Promise<JobDone> {
+    return this.#following.done;
+  }
+
+  /**
+   * Events in order, until the job ends. The first who asks gets what has come so far, later ones what comes
+   * from then on. At most 1,024 wait for someone to ask; then the oldest are dropped, and the next event
+   * says how many. Throws if the session is lost.
+   */
+  events(options?: EventsOptions): AsyncIterableIterator<ReceivedEvent, undefined> {
+    return this.#following.events(options);
+  }
+
+  /** The pieces of a streamed result as they come, each once. */
+  chunks(): AsyncIterableIterator<Chunk, undefined> {
+    return this.#following.chunks();
+  }
+
+  /** A streamed result, whole: a text if all its pieces were text, else bytes. */
+  collectChunks(): Promise<string | Uint8Array> {
+    return this.#following.collectChunks();
+  }
+
+  /** Resolves when the runtime has taken the wish, or the job is over. How the job ends, `done` tells. */
+  cancel(reason?: string): Promise<void> {
+    return this.#session.cancelJob(this.jobId, { reason });
+  }
+}
+
+export class SubscribedJob extends JobHandle {
+  /** When the subscription began. */
+  readonly currentStatus: string;
+  /** Whether events from before the subscription came along. */
+  readonly replayed: boolean;
+  readonly subscribedFrom: number;
+  readonly #unsubscribe: () => void;
+
+  constructor(facts: Subscribed, following: Following, session: HandleSession) {
+    super(facts, following, session);
+    this.currentStatus = facts.currentStatus;
+    this.replayed = facts.replayed;
+    this.subscribedFrom = facts.subscribedFrom;
+    this.#unsubscribe = () => session.unsubscribe(facts.jobId, following);
+  }
+
+  /** The job goes on; its events end here, and `done` rejects with `CANCELLED`. */
+  unsubscribe(): void {
+    this.#unsubscribe();
+  }
+}
+
+export function readBudget(budget: Parameters<typeof printAmounts>[0]): Budget {
+  // Only numbers come out of it.
+  return printAmounts(budget) as Budget;
+}

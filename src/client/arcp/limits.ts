@@ -1,0 +1,40 @@
+/** What a client waits for, and what it keeps for those who do not come. */
+export const limits = {
+  /** From the first byte to the welcome (ARCP-56). */
+  handshakeMs: 5_000,
+  /** For an answer to one request, while the connection holds. */
+  answerMs: 60_000,
+  /** For the runtime to close after our farewell (ARCP-80). */
+  farewellMs: 250,
+
+  /** Between attempts to come back: the longest pause doubles, and each is shortened at random (ARCP-218). */
+  reconnectMs: 250,
+  reconnectMsMax: 10_000,
+  /** For runtimes that name no resume window. */
+  resumeWindowSec: 600,
+
+  /** Acknowledgements are sent this often, or after so many events (ARCP-78). */
+  ackIntervalMs: 250,
+  ackEvents: 32,
+
+  /** Events of a job that nobody has asked for yet; beyond, the oldest are dropped and counted (ARCP-210). */
+  eventsHeldMax: 1_024,
+  /** Events that whoever reads them has not come to yet. */
+  eventsUnreadMax: 65_536,
+  /** Characters of result chunks among the events that nobody has asked for. */
+  chunkCharactersHeldMax: 16_777_216,
+  /** Decoded bytes of a streamed result that are kept until someone takes them (ARCP-128). */
+  resultBytesMax: 268_435_456,
+
+  /** Requests without an answer, those that wait for a connection included. */
+  pendingMax: 10_000,
+  /** Jobs that are over, so that what still arrives of them is known for what it is. */
+  forgottenJobsMax: 4_096,
+  /** Frames that wait for a slow handler; beyond, the oldest are dropped and reported. */
+  handlerFramesMax: 4_096,
+
+  /** Python's runtime tells nobody that a cancel had no effect: so long until it is asked (PYC-9). */
+  cancelGraceMs: 2_000,
+  /** How often it is asked. */
+  cancelLooksMax: 15,
+} as const;

@@ -1,0 +1,269 @@
+/**
+ * Requests without an answer, and which of them an answer belongs to (ARCP-213 to 217). Our runtime says so
+ * in `request_id`; others leave it out here and there, and then the trace, the job, the code and the order
+ * in which requests went out are what there is to go by.
+ */
+import {
+  type Accepted,
+  type ArcpError,
+  type Cancelled,
+  type Envelope,
+  isErrorCode,
+  type Jobs,
+  type JsonObject,
+  type ReceivedError,
+  type SessionError,
+  type Subscribed,
+} from "../../wire/arcp/index.ts";
+import { callOfPythonError } from "./python-peer.ts";
+
+/** What goes out, but for its id and session. */
+export type Request = {
+  readonly type: string;
+  readonly jobId?: string | undefined;
+  readonly traceId?: string | undefined;
+  readonly extensions?: JsonObject | undefined;
+  readonly payload: JsonObject;
+};
+
+type CallOf<Kind extends string, Answer> = {
+  readonly kind: Kind;
+  readonly request: Request;
+  readonly answered: (answer: Answer, envelope: Envelope) => void;
+  readonly refused: (error: ArcpError) => void;
+};
+
+export type SubmitCall = CallOf<"submit", Accepted> & {
+  readonly agent: string;
+  readonly traceId: string;
+  readonly hasKey: boolean;
+  readonly namesParent: boolean;
+};
+export type ListCall = CallOf<"list", Jobs>;
+export type SubscribeCall = CallOf<"subscribe", Subscribed> & { readonly jobId: string };
+export type CancelCall = {
+  readonly kind: "cancel";
+  readonly jobId: string;
+  readonly request: Request;
+  readonly answered: () => void;
+  readonly refused: (error: ArcpError) => void;
+};
+
+export type Call = SubmitCall | ListCall | SubscribeCall | CancelCall;
+
+export type Waiting<Kind extends Call = Call> = {
+  /** Of the envelope that asked. */
+  id: string;
+  readonly call: Kind;
+  /** The connection it went out on may be gone. */
+  wasSent: boolean;
+  /** It was sent once more, on another connection. */
+  isRepeated: boolean;
+  /** Nobody waits for it any more, but an answer may still come. */
+  isAbandoned: boolean;
+  stopTimer: () => void;
+};
+
+export type Matching = {
+  /** Answers come strictly in order, and errors say nothing of what they answer (PYC-6). */
+  readonly isInOrder: boolean;
+};
+
+export class Pending {
+  readonly #byId = new Map<string, Waiting>();
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  add(id: string, call: Call): Waiting {
+    const waiting: Waiting = {
+      id,
+      call,
+      wasSent: false,
+      isRepeated: false,
+      isAbandoned: false,
+      stopTimer: () => {},
+    };
+    this.#byId.set(id, waiting);
+    return waiting;
+  }
+
+  /** In the order in which they were asked. */
+  all(): readonly Waiting[] {
+    return [...this.#byId.values()];
+  }
+
+  /** It goes to the end of the line, with another id if it must have one. */
+  renew(waiting: Waiting, id: string): void {
+    this.#byId.delete(waiting.id);
+    waiting.id = id;
+    waiting.isRepeated = true;
+    this.#byId.set(id, waiting);
+  }
+
+  remove({ id, stopTimer }: Waiting): void {
+    stopTimer();
+    this.#byId.delete(id);
+  }
+
+  hasSubscribe(jobId: string): boolean {
+    return this.#oldest(isSubscribeOf(jobId)) !== undefined;
+  }
+
+  /** ARCP-213. A child's acceptance is told to its parent's session, too, and answers nothing there. */
+  ofAccepted(accepted: Accepted): Waiting<SubmitCall> | undefined {
+    const { requestId, traceId, parentJobId, delegateId } = accepted;
+    const isChild = parentJobId !== undefined || delegateId !== undefined;
+    const mayBe = (waiting: Waiting): waiting is Waiting<SubmitCall> =>
+      isSubmit(waiting) && (!isChild || waiting.call.namesParent);
+    const named = this.#named(requestId);
+    if (named) return mayBe(named) ? named : undefined;
+    return this.#oldest(both(mayBe, hasTrace(traceId))) ?? this.#oldest(mayBe);
+  }
+
+  /** ARCP-214. Undefined: it ends the job that it names. */
+  ofJobError(
+    error: {
+      readonly code: string;
+      readonly requestId: string | undefined;
+      readonly jobId: string | undefined;
+      readonly traceId: string | undefined;
+    },
+    isKnownJob: boolean,
+  ): Waiting | undefined {
+    const { code, requestId, jobId, traceId } = error;
+    const named = this.#named(requestId);
+    if (named) return named;
+    if (code === "DUPLICATE_KEY" || !isKnownJob) {
+      return this.#oldest(both(isSubmit, hasTrace(traceId))) ?? this.#oldest(isSubmit);
+    }
+    if (jobId === undefined) return undefined;
+    const isRefusal = code === "PERMISSION_DENIED" || code === "JOB_NOT_FOUND";
+    const cancel = isRefusal ? this.#oldest(isCancelOf(jobId)) : undefined;
+    if (cancel) return cancel;
+    return code === "JOB_NOT_FOUND" ? this.#oldest(isSubscribeOf(jobId)) : undefined;
+  }
+
+  /** ARCP-215. Undefined: it is about the session. */
+  ofSessionError(
+    { error, requestId, jobId }: SessionError,
+    { isInOrder }: Matching,
+  ): Waiting | undefined {
+    if (requestId !== undefined) return this.#named(requestId);
+    if (isInOrder) return callOfPythonError(error.message, this.all());
+    if (!isErrorCode(error.code)) return undefined;
+    switch (error.code) {
+      case "AGENT_VERSION_NOT_AVAILABLE":
+      case "AGENT_NOT_AVAILABLE":
+      case "DUPLICATE_KEY":
+      case "LEASE_SUBSET_VIOLATION":
+        return this.#submitNamedIn(error) ?? this.#oldest(isSubmit);
+      case "PERMISSION_DENIED":
+      case "JOB_NOT_FOUND":
+        return this.#ofJobRefusal(jobId);
+      case "INVALID_REQUEST":
+        return this.#oldest(isAny);
+      default:
+        return undefined;
+    }
+  }
+
+  /** ARCP-216. */
+  ofSubscribed({ requestId, jobId }: Subscribed): Waiting<SubscribeCall> | undefined {
+    const named = this.#named(requestId);
+    if (named) return isSubscribe(named) ? named : undefined;
+    return this.#oldest(isSubscribeOf(jobId));
+  }
+
+  /** ARCP-217. Who leaves out the id of the request has answered the oldest. */
+  ofJobs({ requestId }: Jobs): Waiting<ListCall> | undefined {
+    const named = this.#named(requestId);
+    if (named || requestId !== undefined) return named && isList(named) ? named : undefined;
+    return this.#oldest(isList);
+  }
+
+  ofCancelled({ requestId, jobId }: Cancelled): Waiting<CancelCall> | undefined {
+    const named = this.#named(requestId);
+    if (named) return isCancel(named) ? named : undefined;
+    return this.#oldest(isCancelOf(jobId));
+  }
+
+  /** A job that is over needs no cancelling. */
+  cancelsOf(jobId: string): readonly Waiting<CancelCall>[] {
+    return this.all().filter(isCancelOf(jobId));
+  }
+
+  #named(requestId: string | undefined): Waiting | undefined {
+    return requestId === undefined ? undefined : this.#byId.get(requestId);
+  }
+
+  #oldest<Kind extends Call>(
+    isOne: (waiting: Waiting) => waiting is Waiting<Kind>,
+  ): Waiting<Kind> | undefined {
+    for (const waiting of this.#byId.values()) {
+      if (waiting.wasSent && isOne(waiting)) return waiting;
+    }
+    return undefined;
+  }
+
+  /** `name` occurs in what names `name@version`, so that the longest wins. */
+  #submitNamedIn({ message }: ReceivedError): Waiting | undefined {
+    let best: Waiting<SubmitCall> | undefined;
+    for (const waiting of this.#byId.values()) {
+      if (!isSubmit(waiting) || !waiting.wasSent || !message.includes(waiting.call.agent)) continue;
+      if (!best || waiting.call.agent.length > best.call.agent.length) best = waiting;
+    }
+    return best;
+  }
+
+  #ofJobRefusal(jobId: string | undefined): Waiting | undefined {
+    const exact =
+      jobId === undefined
+        ? undefined
+        : (this.#oldest(isSubscribeOf(jobId)) ?? this.#oldest(isCancelOf(jobId)));
+    return exact ?? this.#oldest(isSubscribe) ?? this.#oldest(isCancel);
+  }
+}
+
+function isAny(waiting: Waiting): waiting is Waiting {
+  return waiting.wasSent;
+}
+
+function isSubmit(waiting: Waiting): waiting is Waiting<SubmitCall> {
+  return waiting.call.kind === "submit";
+}
+
+function isList(waiting: Waiting): waiting is Waiting<ListCall> {
+  return waiting.call.kind === "list";
+}
+
+function isSubscribe(waiting: Waiting): waiting is Waiting<SubscribeCall> {
+  return waiting.call.kind === "subscribe";
+}
+
+function isCancel(waiting: Waiting): waiting is Waiting<CancelCall> {
+  return waiting.call.kind === "cancel";
+}
+
+function isSubscribeOf(jobId: string) {
+  return (waiting: Waiting): waiting is Waiting<SubscribeCall> =>
+    isSubscribe(waiting) && waiting.call.jobId === jobId;
+}
+
+function isCancelOf(jobId: string) {
+  return (waiting: Waiting): waiting is Waiting<CancelCall> =>
+    isCancel(waiting) && waiting.call.jobId === jobId;
+}
+
+function hasTrace(traceId: string | undefined) {
+  return ({ call }: Waiting): boolean =>
+    traceId !== undefined && call.kind === "submit" && call.traceId === traceId;
+}
+
+function both(
+  isOne: (waiting: Waiting) => waiting is Waiting<SubmitCall>,
+  isToo: (waiting: Waiting) => boolean,
+) {
+  return (waiting: Waiting): waiting is Waiting<SubmitCall> => isOne(waiting) && isToo(waiting);
+}
