@@ -9,7 +9,7 @@ import { build } from "esbuild";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Compressed with gzip. A commit may raise it only by saying why. */
-const bytesMax = 19_000;
+const bytesMax = 24_000;
 
 test("the ARCP client is one small module that imports nothing", async (t) => {
   const { outputFiles, metafile } = await build({

@@ -3,7 +3,6 @@
  * that they refuse ends its reading.
  */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import {
   checkBody,
@@ -40,33 +39,11 @@ import {
   sessionRandomOf,
   ulid,
 } from "../../src/wire/arcp/index.ts";
+import { problemsOf } from "./arcp/models.ts";
 import { prepareEnvironment, pythonIn } from "./environment.ts";
 
 const packages = ["agentruntimecontrolprotocol==1.1.3"];
 const prepared = await prepareEnvironment({ name: "arcp-models", packages });
-
-/** One frame a line; answers with an empty line, or with what is wrong. */
-const judge = `
-import json, sys
-import arcp
-from arcp import _messages
-for line in sys.stdin:
-    frame = json.loads(line)
-    try:
-        arcp.Envelope.from_wire(frame)
-        _messages.parse_payload(frame["type"], frame["payload"])
-        print()
-    except Exception as error:
-        print(frame["type"], " ".join(str(error).split()))
-`;
-
-function problems(directory: string, frames: readonly JsonObject[]): readonly string[] {
-  const input = frames.map((frame) => JSON.stringify(frame)).join("\n");
-  const output = execFileSync(pythonIn(directory), ["-c", judge], { input, encoding: "utf8" });
-  const answers = output.split("\n").slice(0, -1);
-  assert.equal(answers.length, frames.length);
-  return answers.filter((answer) => answer !== "");
-}
 
 const atMs = Date.UTC(2026, 4, 13, 19, 42, 13, 20);
 const sessionId = printId("session", ulid(atMs, 1n));
@@ -247,7 +224,7 @@ test("[PYA-4] [PYR-2] [PYR-3] [PYR-5] [PYR-8] [PYR-9] [PYR-12] [PYR-13] [PYC-2] 
     ...otherAnswers(),
     ...requests(),
   ];
-  assert.deepEqual(problems(prepared.directory, frames), []);
+  assert.deepEqual(problemsOf(pythonIn(prepared.directory), frames), []);
 });
 
 test("[PY-37] [PY-40] [PY-30] what the draft has and the Python client cannot read is refused by its models", (context) => {
@@ -256,7 +233,7 @@ test("[PY-37] [PY-40] [PY-30] what the draft has and the Python client cannot re
   const budgeted = acceptances("spec").slice(1);
   const misnamed = frame("session.bye", {}, { id: "MSG_1" });
   const frames = [...ended, ...budgeted, misnamed];
-  assert.equal(problems(prepared.directory, frames).length, frames.length);
+  assert.equal(problemsOf(pythonIn(prepared.directory), frames).length, frames.length);
 });
 
 function skip(context: { skip(reason: string): void }, reason: string): void {

@@ -98,6 +98,12 @@ export async function runExampleClient(
   return { code: running.child.exitCode, output: running.output() };
 }
 
+/** Should the test process itself be stopped, nothing is left behind. */
+const started = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of started) child.kill("SIGKILL");
+});
+
 /** Any script with this SDK's interpreter. */
 export function start(
   { python }: PythonSdk,
@@ -108,6 +114,8 @@ export function start(
     env: pythonEnvironment(environment),
     stdio: ["ignore", "pipe", "pipe"],
   });
+  started.add(child);
+  child.once("exit", () => started.delete(child));
   const lines: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on("line", (line) => lines.push(line));
