@@ -119,7 +119,9 @@ export class Pending {
       isSubmit(waiting) && (!isChild || waiting.call.namesParent);
     const named = this.#named(requestId);
     if (named) return mayBe(named) ? named : undefined;
-    return this.#oldest(both(mayBe, hasTrace(traceId))) ?? this.#oldest(mayBe);
+    const traced = this.#oldest(both(mayBe, hasTrace(traceId)));
+    // It answers somebody who has given up: the oldest of the others is not meant.
+    return traced ?? (requestId === undefined ? this.#oldest(mayBe) : undefined);
   }
 
   /** ARCP-214. Undefined: it ends the job that it names. */
@@ -136,7 +138,8 @@ export class Pending {
     const named = this.#named(requestId);
     if (named) return named;
     if (code === "DUPLICATE_KEY" || !isKnownJob) {
-      return this.#oldest(both(isSubmit, hasTrace(traceId))) ?? this.#oldest(isSubmit);
+      const traced = this.#oldest(both(isSubmit, hasTrace(traceId)));
+      return traced ?? (requestId === undefined ? this.#oldest(isSubmit) : undefined);
     }
     if (jobId === undefined) return undefined;
     const isRefusal = code === "PERMISSION_DENIED" || code === "JOB_NOT_FOUND";
