@@ -16,7 +16,14 @@ import {
 } from "./doors/arcp/index.ts";
 import { type Log, MemoryLog, SqliteLog } from "./log/index.ts";
 import { type Clock, keepTime, Plane, SteadyClock } from "./plane/index.ts";
-import { type AgentOptions, type Handler, type IdKind, Runtime } from "./runtime/index.ts";
+import {
+  type AgentOptions,
+  type Handler,
+  type IdKind,
+  type Provisioner,
+  Runtime,
+  type RuntimeOptions,
+} from "./runtime/index.ts";
 import type { Transport } from "./transport/index.ts";
 import {
   attachUpgrade,
@@ -36,7 +43,15 @@ import {
 } from "./wire/arcp/index.ts";
 
 export type { VendorHandler, VendorSession } from "./doors/arcp/index.ts";
-export type { AgentOptions, Delegated, DelegateOptions, Handler } from "./runtime/index.ts";
+export type {
+  AgentOptions,
+  Delegated,
+  DelegateOptions,
+  Handler,
+  IssueContext,
+  Provisioned,
+  Provisioner,
+} from "./runtime/index.ts";
 export { JobContext } from "./runtime/index.ts";
 export {
   fromChild,
@@ -85,6 +100,10 @@ export type DoorSettings = RejectionOptions & {
   /** Who may see jobs that others asked for. By default, nobody. */
   readonly authorizeObserve?: (principal: string, job: SeenJob, operation: Observation) => boolean;
   readonly audit?: ArcpDoorOptions["audit"];
+  /** Makes credentials for jobs, and unmakes them when they have ended. */
+  readonly provisioner?: Provisioner;
+  /** Told of credentials that cannot be revoked, though they were tried several times. */
+  readonly onRevocationFailure?: RuntimeOptions["onRevocationFailure"];
   /** Told of what goes wrong and is survived. By default, a warning of the process. */
   readonly onFault?: (fault: unknown) => void;
 };
@@ -126,6 +145,7 @@ export class ARCPServer implements AsyncDisposable {
   /** On a plane that is there already, and is closed by whoever opened it. */
   constructor(plane: Plane, clock: Clock, settings: DoorSettings) {
     const { onFault = warn, authorizeObserve, runtime, features, bearer, ...rest } = settings;
+    const { provisioner, onRevocationFailure } = settings;
     this.plane = plane;
     const { requireModelLease = true, workingDirectory } = settings;
     const newUlid = monotonicUlids({ nowMs: () => clock.nowMs(), fill: randomFillSync });
@@ -136,6 +156,9 @@ export class ARCPServer implements AsyncDisposable {
         allowsUnnamedModels: !requireModelLease,
         ...(workingDirectory !== undefined && { workingDirectory }),
       },
+      clock,
+      ...(provisioner && { provisioner }),
+      ...(onRevocationFailure && { onRevocationFailure }),
       pace: (sessionId: SessionId) => this.#door.pace(sessionId),
       onFault,
     });
@@ -146,7 +169,7 @@ export class ARCPServer implements AsyncDisposable {
       clock,
       name: runtime ?? { name: "tipstaff", version: manifest.version },
       verify: typeof bearer === "function" ? bearer : tableOf(bearer),
-      features: features ?? supported,
+      features: (features ?? allFeatures).filter((name) => provisioner || name !== secret),
       heartbeatMs: msOf(settings.heartbeatSec),
       resumeWindowMs: msOf(settings.resumeWindowSec),
       hidesForeignJobs: settings.hideForeignJobs,
@@ -223,8 +246,8 @@ export class ARCPServer implements AsyncDisposable {
 export const ARCPRuntime: typeof ARCPServer = ARCPServer;
 export type ARCPRuntime = ARCPServer;
 
-/** Credentials are there only with who provides them (ARCP-51). */
-const supported = allFeatures.filter((name) => name !== "provisioned_credentials");
+/** Offered only where somebody makes credentials (ARCP-51). */
+const secret = "provisioned_credentials";
 
 const prefixes: Readonly<Record<IdKind, string>> = {
   job: "job",

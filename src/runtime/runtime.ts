@@ -308,6 +308,8 @@ export class Runtime implements Disposable {
     const needsCredentials = await this.#plane.read(({ sessions }) =>
       sessions.byId.get(parent.sessionIds[0])?.features.includes("provisioned_credentials"),
     );
+    // It may have ended by the time that we are answered.
+    const ended = this.ending(childId);
     const outcome = await this.submit({
       jobId: childId,
       agent,
@@ -322,9 +324,12 @@ export class Runtime implements Disposable {
       delegateId,
       needsCredentials: needsCredentials ?? false,
     });
-    if (outcome.refusal) throw toArcpError(outcome.refusal);
+    if (outcome.refusal) {
+      this.#endings.delete(childId);
+      throw toArcpError(outcome.refusal);
+    }
     const { job } = outcome.value;
-    const done = this.ending(job.id).then((ended) => this.#resultOf(job.id, ended));
+    const done = ended.then((end) => this.#resultOf(job.id, end));
     done.catch(() => undefined);
     const cancel = async (reason = "cancelled by its parent"): Promise<void> => {
       const command = { type: "job.cancel", jobId: job.id, reason, graceMs: 30_000 } as const;

@@ -4,7 +4,13 @@ import { randomFillSync } from "node:crypto";
 import { type ArcpDoor, type ArcpDoorOptions, openArcpDoor } from "../doors/arcp/index.ts";
 import { type Log, MemoryLog } from "../log/index.ts";
 import type { Plane } from "../plane/index.ts";
-import { type AgentOptions, type Handler, type IdKind, Runtime } from "../runtime/index.ts";
+import {
+  type AgentOptions,
+  type Handler,
+  type IdKind,
+  type Provisioner,
+  Runtime,
+} from "../runtime/index.ts";
 import { pairMemoryTransports, type Transport } from "../transport/index.ts";
 import { features, type JsonObject, monotonicUlids } from "../wire/arcp/index.ts";
 import type { ManualClock } from "./manual-clock.ts";
@@ -49,7 +55,7 @@ export class DoorScene implements AsyncDisposable {
   private constructor(
     opened: Awaited<ReturnType<typeof openPlane>>,
     log: Log,
-    options: Partial<ArcpDoorOptions>,
+    { provisioner, ...options }: Partial<ArcpDoorOptions> & { readonly provisioner?: Provisioner },
   ) {
     const { plane, clock } = opened;
     this.plane = plane;
@@ -62,6 +68,8 @@ export class DoorScene implements AsyncDisposable {
       plane,
       newId: (kind) => `${prefixes[kind]}_${newUlid()}`,
       pace: (sessionId) => this.door.pace(sessionId),
+      clock,
+      ...(provisioner && { provisioner }),
       onFault,
     });
     this.door = openArcpDoor({
@@ -81,6 +89,7 @@ export class DoorScene implements AsyncDisposable {
     options: Partial<ArcpDoorOptions> & {
       readonly log?: Log;
       readonly clock?: ManualClock;
+      readonly provisioner?: Provisioner;
     } = {},
   ): Promise<DoorScene> {
     const { log = new MemoryLog(), clock, ...rest } = options;

@@ -13,6 +13,7 @@ import {
   sessionId as toSessionId,
 } from "../../core/index.ts";
 import type { Entry } from "../../log/index.ts";
+import type { Rotation } from "../../runtime/index.ts";
 import type { Frame, Transport } from "../../transport/index.ts";
 import {
   ArcpError,
@@ -66,6 +67,8 @@ export type ConnectionParts = {
   readonly audience: Audience;
   /** One that nobody had before. */
   readonly newUlid: () => string;
+  /** Newer values of credentials, by the entry that says so without them. */
+  readonly rotations: ReadonlyMap<number, Rotation>;
   /** The connection that a session has just now. */
   readonly connections: Map<SessionId, Connection>;
 };
@@ -294,6 +297,7 @@ export class Connection implements Outlet {
     this.#session = {
       ...known,
       features,
+      takesCredentials: features.has("provisioned_credentials") && this.#transport.link.isPrivate,
       telling,
       random: sessionRandomOf(sessionId),
       send: (type, payload, about) => this.#say(type, payload, about),
@@ -455,7 +459,9 @@ export class Connection implements Outlet {
     const { event } = entry;
     if (event.type === "job.emitted") {
       const about = { jobId: event.jobId, traceId };
-      this.#number(entry, eventSequence, "job.event", payloadOf(entry), about);
+      const rotation = this.#parts.rotations.get(entry.sequence);
+      const payload = rotation ? this.#withValue(entry, rotation) : payloadOf(entry);
+      this.#number(entry, eventSequence, "job.event", payload, about);
       this.#minds(event.jobId, eventSequence);
       return;
     }
@@ -511,6 +517,17 @@ export class Connection implements Outlet {
     return max === undefined || text.length * 3 <= max || Buffer.byteLength(text) <= max;
   }
 
+  /** The value itself only to sessions of who asked for the job, and only as it happens (ARCP-172). */
+  #withValue(entry: Entry, { jobId, value }: Rotation): string {
+    const { principal, takesCredentials } = this.#session ?? {};
+    const owner = this.#options.plane.peek(({ jobs }) => jobs.byId.get(jobId)?.principal);
+    const { event, atMs } = entry;
+    const isTheirs = takesCredentials && owner === principal;
+    if (!isTheirs || event.type !== "job.emitted") return payloadOf(entry);
+    const body = `${event.body.slice(0, -1)},"value":${JSON.stringify(value)}}`;
+    return printEventPayload(event.kind, atMs, body);
+  }
+
   /** Of a job that was forgotten, the log knows it. */
   #traceOf(jobId: JobId): string | Promise<string> {
     const known = this.#traces.get(jobId);
@@ -561,8 +578,9 @@ export class Connection implements Outlet {
   /** A job that another asked for is announced, because nobody here has (ARCP-176). */
   announce(job: Job): Send | undefined {
     if (!job.requestId.startsWith("delegate/")) return undefined;
-    const { dialect = "spec" } = this.#session ?? {};
-    const payload = printAccepted(encodeAccepted(job, { credentials: [] }), dialect);
+    const { dialect = "spec", takesCredentials } = this.#session ?? {};
+    const credentials = takesCredentials ? this.#options.runtime.credentialsOf(job.id) : [];
+    const payload = printAccepted(encodeAccepted(job, { credentials }), dialect);
     return () => this.#say("job.accepted", payload, { jobId: job.id, traceId: job.traceId });
   }
 

@@ -19,6 +19,7 @@ export function decodeSubmit(
   asking: {
     readonly sessionId: SessionId;
     readonly principal: string;
+    readonly takesCredentials: boolean;
     readonly newTraceId: () => string;
   },
 ): Read<JobRequest> {
@@ -43,6 +44,7 @@ export function decodeSubmit(
       }),
       ...(parentJobId !== undefined && { parentId: jobId(parentJobId) }),
       ...(delegateId !== undefined && { delegateId }),
+      needsCredentials: asking.takesCredentials,
     },
   };
 }

@@ -778,3 +778,54 @@ test("[ARCP-27] a client that does not read holds up its own jobs, not those of 
   assert.equal(said, 400);
   assert.equal(count, 401);
 });
+
+test("[ARCP-168] [ARCP-83] [ARCP-140] credentials come with the acceptance, in the order of the requests, and to nobody else", async () => {
+  const made: ((values: readonly string[]) => void)[] = [];
+  const provisioner = {
+    issue: async () => {
+      const values = await new Promise<readonly string[]>((resolve) => made.push(resolve));
+      return values.map((value) => ({ value, endpoint: "https://models.test/v1" }));
+    },
+    revoke: async () => undefined,
+  };
+  const { scene, puppet } = await withPuppet({ provisioner, mayObserve: () => true });
+  await using _ = scene;
+  const peer = await scene.hello();
+  const first = await peer.send("job.submit", { agent: "puppet" });
+  const second = await peer.send("job.submit", { agent: "puppet" });
+  const third = await peer.send("session.list_jobs");
+  await turns(6);
+  assert.deepEqual(peer.types, ["session.welcome"]);
+  await peer.send("session.ping", { nonce: "n" });
+  await turns(3);
+  assert.deepEqual(peer.types, ["session.welcome", "session.pong"]);
+  made[1]?.(["two"]);
+  await turns(6);
+  assert.equal(peer.told.length, 2);
+  made[0]?.(["one"]);
+  await waitUntil(() => peer.story.length === 2);
+  const answers = peer.told.flatMap(({ payload }) => payload.request_id ?? []);
+  assert.deepEqual(answers, [first, second, third]);
+  const values = peer.of("job.accepted").map(({ payload }) => payload.credentials[0].value);
+  assert.deepEqual(values, ["one", "two"]);
+  const { job_id = "" } = peer.of("job.accepted")[0] ?? {};
+  const other = await scene.hello();
+  const seen = await other.ask("job.subscribe", { job_id });
+  assert.equal(seen.payload.credentials[0].value, "one");
+  const boss = await scene.hello({ token: "of boss" });
+  assert.equal("credentials" in (await boss.ask("job.subscribe", { job_id })).payload, false);
+  const modest = await scene.hello({ features: ["subscribe"] });
+  assert.equal("credentials" in (await modest.ask("job.subscribe", { job_id })).payload, false);
+  // [ARCP-172]
+  const owner = puppet.contexts.find(({ jobId }) => jobId === job_id);
+  const [credential] = owner?.credentials ?? [];
+  await owner?.rotateCredential(credential?.id ?? "", "newer");
+  await turns(6);
+  const bodyOf = ({ told }: Peer): object => told.at(-1)?.payload.body;
+  const rotated = { phase: "credential_rotated", id: credential?.id };
+  assert.deepEqual(bodyOf(other), { ...rotated, value: "newer" });
+  assert.deepEqual(bodyOf(boss), rotated);
+  assert.deepEqual(bodyOf(modest), rotated);
+  const back = await scene.hello({ resume: other.resumeAfter(0) });
+  assert.deepEqual(bodyOf(back), rotated);
+});

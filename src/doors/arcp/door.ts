@@ -4,6 +4,7 @@
  */
 import { randomFillSync } from "node:crypto";
 import type { SessionId } from "../../core/index.ts";
+import type { Rotation } from "../../runtime/index.ts";
 import type { Transport } from "../../transport/index.ts";
 import { monotonicUlids } from "../../wire/arcp/index.ts";
 import { Audience } from "./audience.ts";
@@ -24,8 +25,16 @@ export function openArcpDoor(options: ArcpDoorOptions): ArcpDoor {
   const connections = new Map<SessionId, Connection>();
   const { clock } = options;
   const newUlid = monotonicUlids({ nowMs: () => clock.nowMs(), fill: randomFillSync });
-  const parts: ConnectionParts = { options, audience, newUlid, connections };
-  const tap = options.plane.tap((entries) => audience.hear(entries));
+  const rotations = new Map<number, Rotation>();
+  const parts: ConnectionParts = { options, audience, newUlid, connections, rotations };
+  const rotating = options.runtime.onRotation((rotation) => {
+    rotations.set(rotation.sequence, rotation);
+  });
+  const tap = options.plane.tap((entries) => {
+    audience.hear(entries);
+    // Who is behind is told without the value.
+    for (const { sequence } of rotations.size > 0 ? entries : []) rotations.delete(sequence);
+  });
   let isClosed = false;
   return {
     accept(transport) {
@@ -47,6 +56,7 @@ export function openArcpDoor(options: ArcpDoorOptions): ArcpDoor {
       await Promise.all(all.map((connection) => connection.leave("shutdown", 1001)));
       await Promise.all(all.map((connection) => connection.done));
       tap[Symbol.dispose]();
+      rotating[Symbol.dispose]();
     },
   };
 }

@@ -8,7 +8,8 @@ import {
   type State,
   jobId as toJobId,
 } from "../../core/index.ts";
-import { toArcpError } from "../../runtime/index.ts";
+import type { Outcome } from "../../plane/index.ts";
+import { type Submitted, toArcpError } from "../../runtime/index.ts";
 import {
   ArcpError,
   type Dialect,
@@ -43,6 +44,8 @@ export interface Asking {
   readonly principal: string;
   readonly dialect: Dialect;
   readonly features: ReadonlySet<string>;
+  /** Whether it may be told secrets: it asked for them, and nobody else listens (ARCP-38). */
+  readonly takesCredentials: boolean;
   readonly telling: Telling;
   /** A frame without a number. */
   send(
@@ -76,30 +79,58 @@ export function handle(options: ArcpDoorOptions, asking: Asking, envelope: Envel
 }
 
 function submit(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): void {
+  const { runtime } = options;
+  const { telling, takesCredentials } = asking;
   const newTraceId = (): string => printTraceId(randomBytes(16));
-  const request = decodeSubmit(envelope, { ...whoOf(asking), newTraceId });
+  const request = decodeSubmit(envelope, { ...whoOf(asking), takesCredentials, newTraceId });
   if (request.problem) return reject(options, asking, envelope, invalid(request.problem));
-  const { value, refusal } = options.runtime.ask(request.value);
-  if (refusal) return reject(options, asking, envelope, toArcpError(refusal));
-  const { job, sequence } = value;
-  const accepted = encodeAccepted(job, { requestId: envelope.id, credentials: [] });
+  const mayTakeLong = takesCredentials && runtime.hasProvisioner;
+  const asked = mayTakeLong ? undefined : runtime.ask(request.value);
+  if (asked?.refusal) return reject(options, asking, envelope, toArcpError(asked.refusal));
+  if (asked?.value && asked.value.job.state !== "preparing") {
+    const { sequence } = asked.value;
+    const send = accept(options, asking, envelope, asked.value.job);
+    return telling.answer(send, { after: sequence, needs: sequence });
+  }
+  const answer = telling.answerLater();
+  const onDecided = ({ value, refusal }: Outcome<Submitted>): void => {
+    if (refusal) return answer(rejection(options, asking, envelope, toArcpError(refusal)));
+    const { job, sequence } = value;
+    answer(accept(options, asking, envelope, job), { after: sequence, needs: sequence });
+  };
+  const withinMs = dialects[asking.dialect].issueWithinMs;
+  const more = withinMs === undefined ? {} : { withinMs };
+  runtime.prepare(request.value, { ...more, onDecided }).catch(options.onFault);
+}
+
+function accept({ runtime }: ArcpDoorOptions, asking: Asking, envelope: Envelope, job: Job): Send {
+  const credentials = asking.takesCredentials ? runtime.credentialsOf(job.id) : [];
+  const accepted = encodeAccepted(job, { requestId: envelope.id, credentials });
   const about = { jobId: job.id, traceId: envelope.traceId ?? job.traceId };
-  const send: Send = () =>
-    asking.send("job.accepted", printAccepted(accepted, asking.dialect), about);
-  asking.telling.answer(send, { after: sequence, needs: sequence });
+  return () => asking.send("job.accepted", printAccepted(accepted, asking.dialect), about);
 }
 
 /** Under a number, so that it survives a resume (ARCP-89); or as that client wants it (PYR-7). */
 function reject(
   options: ArcpDoorOptions,
   asking: Asking,
-  { id: requestId, traceId }: Envelope,
+  envelope: Envelope,
   error: ArcpError,
 ): void {
+  asking.telling.answer(rejection(options, asking, envelope, error));
+}
+
+/** What to answer, if it is not told under a number. */
+function rejection(
+  options: ArcpDoorOptions,
+  asking: Asking,
+  { id: requestId, traceId }: Envelope,
+  error: ArcpError,
+): Send {
   const payload = error.toPayload();
   if (rejectionType(payload.code, asking.dialect, options) === "session.error") {
-    refuse(asking, requestId, error);
-    return;
+    const refused = printSessionError({ error: payload, requestId });
+    return () => asking.send("session.error", refused);
   }
   const command = {
     type: "session.reject",
@@ -110,6 +141,7 @@ function reject(
     failure: failureOf(payload),
   } as const;
   options.plane.carryOut(command, actorOf(asking), () => undefined);
+  return () => undefined;
 }
 
 function refuse(asking: Asking, requestId: string, error: ArcpError, jobId?: string): void {
@@ -205,9 +237,10 @@ function follow(
   { jobId: asked, history }: Subscribe,
   { before, after: afterSequence }: Past,
 ): Send {
-  const { plane, hidesForeignJobs = false } = options;
+  const { plane, runtime, hidesForeignJobs = false } = options;
   const jobId = toJobId(asked);
   const job = plane.peek(({ jobs }) => jobs.byId.get(jobId));
+  const isTheirs = asking.takesCredentials && job?.principal === asking.principal;
   const mayObserve = job !== undefined && isSeen(options, asking, job, "subscribe");
   const command = {
     type: "session.follow",
@@ -224,7 +257,7 @@ function follow(
         requestId,
         subscribedFrom: state.sessions.lastEventSequences.get(asking.sessionId) ?? 0,
         replayed: recalled > 0,
-        credentials: [],
+        credentials: isTheirs ? runtime.credentialsOf(jobId) : [],
       })
     );
   });

@@ -106,12 +106,14 @@ export class Telling {
   }
 
   /** Keeps the place for an answer that takes a while. Later answers wait for it; what happens does not. */
-  answerLater(): (send: Send) => void {
+  answerLater(): (send: Send, place?: Place) => void {
     const answer: Answer = { ...this.#here(), send: undefined };
     this.#queue(answer);
-    return (send) => {
-      // What it rests on was decided only now.
-      Object.assign(answer, this.#here(), { send });
+    return (send, place = this.#here()) => {
+      // What it rests on was decided only now, and it comes before what was answered since all the same.
+      const next = this.#answers[this.#answers.indexOf(answer) + 1];
+      const after = Math.min(place.after, next?.after ?? place.after);
+      Object.assign(answer, place, { after, send });
       this.#unblock?.();
       this.settle();
     };
@@ -132,6 +134,7 @@ export class Telling {
 
   /** All that is durable has been heard. */
   settle(): void {
+    this.#unblock?.();
     if (this.#isBehind || this.#isClosed) return;
     const held = this.#sendAnswers(Number.POSITIVE_INFINITY);
     if (held !== undefined) this.#fallBehind(held);
@@ -310,13 +313,13 @@ export class Telling {
 
   /** Answers a promise if what comes next has to wait. */
   #sendAnswers(upToSequence: number): Promise<void> | undefined {
-    const { durableSequence } = this.#options.plane;
     for (;;) {
-      const [next, ...others] = this.#answers;
-      if (!next || next.after > upToSequence || next.needs > durableSequence) return undefined;
-      if (!next.send) {
-        // Only what others were answered has to wait with them.
-        const isWaitedFor = others.some(({ after }) => after <= upToSequence);
+      const { durableSequence } = this.#options.plane;
+      const [next] = this.#answers;
+      if (!next || next.after > upToSequence) return undefined;
+      if (!next.send || next.needs > durableSequence) {
+        // Only what later requests were answered has to wait, and what happens after that.
+        const isWaitedFor = (this.#answers[1]?.after ?? Number.POSITIVE_INFINITY) <= upToSequence;
         if (!isWaitedFor || this.#isClosed) return undefined;
         const { promise, resolve } = Promise.withResolvers<void>();
         this.#unblock = resolve;

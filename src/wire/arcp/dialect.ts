@@ -25,8 +25,11 @@ export type DialectTraits = {
   /** How long a result chunk may be, in messages and on lines: see `splitText`. */
   readonly chunk: ChunkSize;
   readonly lineChunk: ChunkSize;
-  /** How long that client waits for `job.accepted`; later it takes it for the answer to its next (PYR-4). */
-  readonly acceptedWithinMs: number | undefined;
+  /**
+   * How long credentials may take: that client waits 5 s for `job.accepted`, and takes a later one for the answer
+   * to its next submit (PYR-4).
+   */
+  readonly issueWithinMs: number | undefined;
 };
 
 export type ChunkSize = { readonly bytesMax: number; readonly printedBytesMax: number };
@@ -45,7 +48,7 @@ export const dialects: Readonly<Record<Dialect, DialectTraits>> = {
     lineBytesMax: undefined,
     chunk: usualChunk,
     lineChunk: usualChunk,
-    acceptedWithinMs: undefined,
+    issueWithinMs: undefined,
   },
   python: {
     rejectWith: "session.error",
@@ -57,7 +60,7 @@ export const dialects: Readonly<Record<Dialect, DialectTraits>> = {
       bytesMax: limits.lineChunkBytes,
       printedBytesMax: 65_536 - limits.headBytesMax,
     },
-    acceptedWithinMs: 5_000,
+    issueWithinMs: 4_000,
   },
 };
 
