@@ -7,8 +7,10 @@ import type { Server } from "node:http";
 import manifest from "../package.json" with { type: "json" };
 import type { Job, SessionId } from "./core/index.ts";
 import {
+  type Accepted,
   type ArcpDoor,
   type ArcpDoorOptions,
+  limits,
   type Observation,
   openArcpDoor,
   type VendorHandler,
@@ -88,7 +90,10 @@ export type DoorSettings = RejectionOptions & {
   readonly capabilities?: JsonObject;
   readonly heartbeatSec?: number;
   readonly resumeWindowSec?: number;
+  /** How long a job has to unwind when it is cancelled. */
   readonly cancelGraceMs?: number;
+  /** The same when the server closes; as when it is cancelled, if absent. */
+  readonly closeGraceMs?: number;
   /** Unacknowledged events at which a job is told that its client lags. */
   readonly backPressureEvents?: number;
   readonly dialect?: DialectOption;
@@ -120,6 +125,7 @@ export class ARCPServer implements AsyncDisposable {
   readonly #vendorHandlers = new Map<string, VendorHandler>();
   readonly #listening = new Set<WebSocketServing | Upgrades>();
   readonly #opened = new AsyncDisposableStack();
+  readonly #graceMs: number;
   #closing: Promise<void> | undefined;
 
   /** Rejects with a `LogError` if there is no log to be had in the directory. */
@@ -147,6 +153,7 @@ export class ARCPServer implements AsyncDisposable {
     const { onFault = warn, authorizeObserve, runtime, features, bearer, ...rest } = settings;
     const { provisioner, onRevocationFailure } = settings;
     this.plane = plane;
+    this.#graceMs = settings.closeGraceMs ?? settings.cancelGraceMs ?? limits.cancelGraceMs;
     const { requireModelLease = true, workingDirectory } = settings;
     const newUlid = monotonicUlids({ nowMs: () => clock.nowMs(), fill: randomFillSync });
     this.#runtime = new Runtime({
@@ -201,8 +208,8 @@ export class ARCPServer implements AsyncDisposable {
   }
 
   /** Whoever is at the other end may say hello. */
-  accept(transport: Transport): void {
-    this.#door.accept(transport);
+  accept(transport: Transport): Accepted {
+    return this.#door.accept(transport);
   }
 
   /** A WebSocket server of its own. Rejects with a `ListenError` if the place is taken. */
@@ -210,7 +217,7 @@ export class ARCPServer implements AsyncDisposable {
     options: Omit<ServerOptions, "onTransport" | "onFault"> = {},
   ): Promise<WebSocketServing> {
     const { port = 7777 } = options;
-    const onTransport = (transport: Transport): void => this.accept(transport);
+    const onTransport = (transport: Transport): void => void this.accept(transport);
     const serving = await startWebSocketServer({ ...options, port, onTransport });
     this.#listening.add(serving);
     return serving;
@@ -218,22 +225,26 @@ export class ARCPServer implements AsyncDisposable {
 
   /** On one path of a server that is there already; the rest of it is not touched. */
   attach(server: Server, options: Omit<UpgradeOptions, "onTransport" | "onFault"> = {}): Upgrades {
-    const onTransport = (transport: Transport): void => this.accept(transport);
+    const onTransport = (transport: Transport): void => void this.accept(transport);
     const upgrades = attachUpgrade(server, { ...options, onTransport });
     this.#listening.add(upgrades);
     return upgrades;
   }
 
-  /** Says goodbye to all. Sessions and jobs go on where the log is kept. */
+  /**
+   * Says goodbye to all. Jobs of agents in this process are cancelled, and have their time for that; those that may
+   * be repeated are, when the log is opened again.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   async #close(): Promise<void> {
+    this.#door.sayGoodbye();
+    await this.#runtime.close({ graceMs: this.#graceMs });
     await this.#door[Symbol.asyncDispose]();
     await Promise.all([...this.#listening].map((serving) => serving.close()));
-    this.#runtime[Symbol.dispose]();
     await this.#opened.disposeAsync();
   }
 

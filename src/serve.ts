@@ -148,6 +148,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
     new ARCPServer(plane, clock, {
       bearer: { [options.token]: "local" },
       runtime: { name: "tipstaff", version: options.version },
+      closeGraceMs: stopMs,
       onFault: (fault) => warn("a session failed", fault),
     }),
   );
@@ -228,6 +229,9 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
     },
   };
 }
+
+/** What jobs of this process have to unwind when it stops. Whoever stopped it waits. */
+const stopMs = 3_000;
 
 /** Whoever may reach it under another name than this machine's is no client of ours, but a page. */
 const localNames = ["localhost", "127.0.0.1", "[::1]"];

@@ -261,6 +261,11 @@ export class Plane {
     return this.#feed.lastSequence;
   }
 
+  /** Whether what happens outlives the process. */
+  get isKept(): boolean {
+    return this.#log.isKept;
+  }
+
   /** The oldest entry that is kept. */
   get oldestSequence(): number {
     return this.#log.oldestSequence;

@@ -99,6 +99,7 @@ export class Runtime implements Disposable {
   readonly #runs = new Map<JobId, Worker>();
   readonly #endings = new Map<JobId, ((outcome: JobOutcome) => void)[]>();
   readonly #tap: Disposable;
+  #isClosing = false;
   readonly #provisioning: Provisioning | undefined;
   /** Those whose credentials are being made. */
   readonly #preparations = new Map<JobId, Promise<Outcome<Submitted>>>();
@@ -395,6 +396,7 @@ export class Runtime implements Disposable {
 
   /** Starts what waits, as far as there are workers. */
   #assign(agent: string): void {
+    if (this.#isClosing) return;
     const waiting = this.#waiting.get(agent);
     while (waiting && waiting.length > 0) {
       const worker = this.#freeWorker(agent);
@@ -486,6 +488,38 @@ export class Runtime implements Disposable {
     const command = { type: "job.cancel", jobId, reason, graceMs: 0 } as const;
     this.#plane.carryOut(command, { actor: "runtime" }, () => undefined);
     return true;
+  }
+
+  /**
+   * Starts nothing more, and ends what runs in this process: what may be repeated is left to whoever opens the log
+   * next, the rest is cancelled and has so long to unwind.
+   */
+  async close({ graceMs }: { readonly graceMs: number }): Promise<void> {
+    this.#isClosing = true;
+    const endings: Promise<unknown>[] = [];
+    for (const [jobId, worker] of this.#runs) {
+      if (worker.isRemote) continue;
+      const isLeft =
+        this.#plane.isKept && this.#plane.peek(({ jobs }) => jobs.byId.get(jobId)?.isRepeatable);
+      if (isLeft) {
+        worker.drop(jobId);
+        continue;
+      }
+      endings.push(this.ending(jobId));
+      const command = {
+        type: "job.cancel",
+        jobId,
+        reason: "the runtime shuts down",
+        graceMs,
+      } as const;
+      this.#plane.carryOut(command, { actor: "system" }, () => undefined);
+    }
+    // The core ends them at the end of their time, whatever they do; unless nobody keeps the time any more.
+    const late = new Promise((resolve) =>
+      setTimeout(resolve, graceMs + limits.closeSlackMs).unref(),
+    );
+    if (endings.length > 0) await Promise.race([Promise.all(endings), late]);
+    this[Symbol.dispose]();
   }
 
   [Symbol.dispose](): void {

@@ -92,6 +92,7 @@ export class Connection implements Outlet {
   /** The last number that the other side says it has got. */
   #acknowledged = 0;
   #isLagTold = false;
+  #hasSaidGoodbye = false;
   readonly #traces = new Map<JobId, string>();
   /** Jobs of which this peer was told an end that is not theirs: what came was more than it can read. */
   readonly #cutShort = new Set<JobId>();
@@ -127,9 +128,15 @@ export class Connection implements Outlet {
     return this.#transport.drained();
   }
 
+  sayGoodbye(reason: string): void {
+    if (!this.#session || this.#hasSaidGoodbye) return;
+    this.#hasSaidGoodbye = true;
+    this.#say("session.bye", printFarewell({ reason }));
+  }
+
   /** Says goodbye and closes. The session can be resumed. */
   async leave(reason: string, code: number): Promise<void> {
-    if (this.#session) this.#say("session.bye", printFarewell({ reason }));
+    this.sayGoodbye(reason);
     await this.#transport.close(reason, code);
   }
 

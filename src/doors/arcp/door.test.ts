@@ -829,3 +829,22 @@ test("[ARCP-168] [ARCP-83] [ARCP-140] credentials come with the acceptance, in t
   const back = await scene.hello({ resume: other.resumeAfter(0) });
   assert.deepEqual(bodyOf(back), rotated);
 });
+
+test("[ARCP-81] who shuts down says goodbye, and jobs have their time to unwind", async () => {
+  const { scene, puppet } = await withPuppet();
+  await using _ = scene;
+  const peer = await scene.hello();
+  const { job_id = "" } = await peer.submit("puppet");
+  scene.door.sayGoodbye();
+  const closing = scene.runtime.close({ graceMs: 1_000 });
+  await turns(6);
+  assert.deepEqual(peer.of("session.bye")[0]?.payload, { reason: "shutdown" });
+  await closing;
+  await scene.door[Symbol.asyncDispose]();
+  await turns(3);
+  assert.equal(peer.closing?.code, 1001);
+  assert.equal(peer.of("session.bye").length, 1);
+  assert(puppet.job().signal.aborted);
+  const job = scene.plane.peek(({ jobs }) => jobs.byId.get(jobId(job_id)));
+  assert.equal(job?.state === "ended" && job.status, "cancelled");
+});

@@ -11,10 +11,18 @@ import { Audience } from "./audience.ts";
 import { Connection, type ConnectionParts } from "./connection.ts";
 import type { ArcpDoorOptions } from "./settings.ts";
 
+/** One that was let in to say hello. */
+export type Accepted = {
+  /** Resolves when the connection is down, and what follows from that is kept. */
+  readonly done: Promise<void>;
+};
+
 export interface ArcpDoor extends AsyncDisposable {
   /** Whoever is at its other end may say hello. */
-  accept(transport: Transport): void;
+  accept(transport: Transport): Accepted;
   readonly connections: number;
+  /** Tells everybody that it shuts down. They may leave by themselves. */
+  sayGoodbye(): void;
   /** What a job of this session waits for before it says more. */
   pace(sessionId: SessionId): Promise<void> | undefined;
 }
@@ -38,16 +46,18 @@ export function openArcpDoor(options: ArcpDoorOptions): ArcpDoor {
   let isClosed = false;
   return {
     accept(transport) {
-      if (isClosed) {
-        void transport.close("shutdown", 1001);
-        return;
-      }
+      if (isClosed) return { done: transport.close("shutdown", 1001) };
       const connection = new Connection(parts, transport);
       open.add(connection);
       void connection.done.then(() => open.delete(connection));
+      return connection;
     },
     get connections() {
       return open.size;
+    },
+    sayGoodbye() {
+      isClosed = true;
+      for (const connection of open) connection.sayGoodbye("shutdown");
     },
     pace: (sessionId) => audience.find(sessionId)?.pace,
     async [Symbol.asyncDispose]() {

@@ -1,4 +1,5 @@
-export { type ArcpDoor, openArcpDoor } from "./door.ts";
+export { type Accepted, type ArcpDoor, openArcpDoor } from "./door.ts";
+export { limits } from "./limits.ts";
 export type {
   ArcpDoorOptions,
   Observation,

@@ -156,7 +156,8 @@ function cancel(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): v
   const { reason = "" } = read.value;
   const jobId = toJobId(read.value.jobId);
   const job = plane.peek(({ jobs }) => jobs.byId.get(jobId));
-  const maySee = job !== undefined && isSeen(options, asking, job, "cancel");
+  const observations: readonly Observation[] = ["list", "subscribe"];
+  const maySee = job !== undefined && observations.some((how) => isSeen(options, asking, job, how));
   const by = { ...whoOf(asking), maySee };
   const after = plane.lastSequence;
   const command = { type: "job.cancel", jobId, by, reason, graceMs } as const;

@@ -18,8 +18,8 @@ export type Verify = (
   | { readonly principal: string }
   | undefined;
 
-/** What somebody wants to do with a job that another principal asked for. */
-export type Observation = "list" | "subscribe" | "cancel";
+/** How somebody wants to see a job that another principal asked for. */
+export type Observation = "list" | "subscribe";
 
 /** A session, for who handles messages of vendors. */
 export type VendorSession = {
