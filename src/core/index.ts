@@ -103,6 +103,7 @@ export {
   decide,
   emptyState,
   evolve,
+  neededSequence,
   nextDueAtMs,
   note,
   type OwnState,

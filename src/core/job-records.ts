@@ -53,6 +53,8 @@ export type OwnJobs = {
 /** How much a job has said. */
 export type Tally = {
   events: number;
+  /** Where in the log the first of them stands; 0 as long as there is none. */
+  firstSequence: number;
   /** Of those kinds that a session may pass over. */
   readonly byKind: Map<string, number>;
   /** The last number of its own session that it took. */
@@ -205,7 +207,7 @@ export function putJobRow(jobs: OwnJobs, row: JobRow): void {
 }
 
 function emptyTally(): Tally {
-  return { events: 0, byKind: new Map(), ownSequence: 0, workerSequence: 0 };
+  return { events: 0, firstSequence: 0, byKind: new Map(), ownSequence: 0, workerSequence: 0 };
 }
 
 export function budgetOf(jobs: Jobs, id: JobId): grants.Budget {

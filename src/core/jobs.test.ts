@@ -17,7 +17,7 @@ import type { Event } from "./events.ts";
 import { jobId, sessionId } from "./ids.ts";
 import type { Job } from "./jobs.ts";
 import { limits } from "./limits.ts";
-import type { Command } from "./machine.ts";
+import { type Command, evolve } from "./machine.ts";
 import { capture, describe, printRow, Restoring } from "./snapshot.ts";
 
 const ada = sessionId("sess_ada");
@@ -315,6 +315,23 @@ test("of a principal's ended jobs the most recent are remembered, and for a day"
     left.map(({ size }) => size),
     [0, 0, 0, 0, 0],
   );
+});
+
+test("a million events of a job that nobody acknowledges take no more room than some thousand", () => {
+  const desk = running();
+  desk.do(followJob("eve", "job_1", { mayObserve: true }));
+  const { state } = desk.loop;
+  const event: Event = { type: "job.emitted", jobId: jobId("job_1"), kind: "log", body: "{}" };
+  const sizes = [0, 1].map((millions) => {
+    const upTo = millions * 1_000_000 + 2 * limits.journalEventsMax;
+    while ((desk.numberOf("ada") ?? 0) < upTo) evolve(state, event);
+    return describe(state).length;
+  });
+  const [before = 0, after = 0] = sizes;
+  assert(after <= before * 1.05, `${before} characters, then ${after}`);
+  const journals = [...state.sessions.journals.values()];
+  const most = limits.journalEventsMax / limits.journalMarkEvents + 2;
+  for (const { changes } of journals) assert(changes.length <= most, `${changes.length} changes`);
 });
 
 test("history is told from where it was asked for, without the kinds that are passed over", () => {

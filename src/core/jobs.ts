@@ -640,6 +640,19 @@ export function countTold(jobs: Jobs, job: Job, skips: readonly string[]): numbe
   return (tally?.events ?? 0) - skipped + (job.state === "ended" ? 1 : 0);
 }
 
+/** Where what a job has to tell begins in the log; infinite as long as that is nothing. */
+export function firstSequenceOf(jobs: Jobs, job: Job): number {
+  const endedSequence = job.state === "ended" ? job.endedSequence : Number.POSITIVE_INFINITY;
+  return jobs.tallies.get(job.id)?.firstSequence || endedSequence;
+}
+
+/** The oldest entry that has something of a job that is remembered. */
+export function neededSequence(jobs: Jobs): number {
+  let needed = Number.POSITIVE_INFINITY;
+  for (const job of jobs.byId.values()) needed = Math.min(needed, firstSequenceOf(jobs, job));
+  return needed;
+}
+
 /** `sequence` is that of the event in the log. */
 export function evolve(
   jobs: OwnJobs,
@@ -675,7 +688,7 @@ export function evolve(
       return;
     }
     case "job.emitted":
-      count(jobs, event);
+      count(jobs, event, sequence);
       return;
     case "job.reserved": {
       const { jobId, reservationId, amounts } = event;
@@ -748,11 +761,16 @@ function recordOf(job: Job): JobRecord {
   }
 }
 
-function count(jobs: OwnJobs, event: JobEvent & { readonly type: "job.emitted" }): void {
+function count(
+  jobs: OwnJobs,
+  event: JobEvent & { readonly type: "job.emitted" },
+  sequence: number,
+): void {
   const { jobId, kind, ownSequence, spent, told, workerSequence } = event;
   const tally = jobs.tallies.get(jobId);
   if (!tally) return;
   tally.events += 1;
+  tally.firstSequence ||= sequence;
   if (ownSequence !== undefined) tally.ownSequence = ownSequence;
   if (workerSequence !== undefined) tally.workerSequence = workerSequence;
   // Kinds with a dot are vendors', of which there may be any number; nobody passes over those.

@@ -46,12 +46,32 @@ export type Stretch = {
   readonly upToSequence: number;
 };
 
-/** Whether all that came after a number can still be told; `last` is the last number that was given out. */
+/**
+ * Whether all that came after a number can still be told, from a log that reaches back to `oldestSequence`;
+ * `last` is the last number that was given out.
+ */
 export function covers(
-  { base }: Journal,
-  { after, last }: { readonly after: number; readonly last: number },
+  journal: Journal,
+  {
+    after,
+    last,
+    oldestSequence = 1,
+  }: { readonly after: number; readonly last: number; readonly oldestSequence?: number },
 ): boolean {
-  return after >= base.eventSequence && after <= last;
+  if (after < journal.base.eventSequence || after > last) return false;
+  if (after === last) return true;
+  // Where the log begins within a stretch, nobody knows any more which number stands where.
+  return stretchesAfter(journal, { after, upToSequence: Number.POSITIVE_INFINITY }).every(
+    ({ afterSequence }) => afterSequence + 1 >= oldestSequence,
+  );
+}
+
+/** The oldest entry that something recalled comes from; infinite if there is nothing. */
+export function recalledFrom(changes: readonly Change[]): number {
+  const first = changes.map((change) =>
+    change.type === "recalled" ? change.afterSequence + 1 : Number.POSITIVE_INFINITY,
+  );
+  return first.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY);
 }
 
 /** What was told after a number, in order, up to an entry of the log. Expects that it is covered. */

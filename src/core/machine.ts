@@ -4,7 +4,7 @@
  * go back) is written here and nowhere else.
  */
 import * as credentials from "./credentials.ts";
-import { accept, type Decision, refuse } from "./decision.ts";
+import { accept, type Decision, type Refused, refuse } from "./decision.ts";
 import * as elections from "./elections.ts";
 import * as entitlements from "./entitlements.ts";
 import { type Event, isWorkEvent, topics } from "./events.ts";
@@ -29,6 +29,8 @@ export type State = {
   readonly sessions: sessions.Sessions;
   /** Counts events: where the last one stands in the log. */
   readonly lastSequence: number;
+  /** The first entry that the log still has. Soft: whoever keeps the log tells it, and it is no fact. */
+  readonly oldestSequence: number;
   /** Counts published events, without a gap. */
   readonly lastBusSequence: number;
 };
@@ -44,6 +46,7 @@ export type OwnState = {
   readonly credentials: credentials.OwnCredentials;
   readonly sessions: sessions.OwnSessions;
   lastSequence: number;
+  oldestSequence: number;
   lastBusSequence: number;
 };
 
@@ -100,6 +103,7 @@ export function emptyState(): OwnState {
     credentials: credentials.emptyCredentials(),
     sessions: sessions.emptySessions(),
     lastSequence: 0,
+    oldestSequence: 1,
     lastBusSequence: 0,
   };
 }
@@ -199,10 +203,16 @@ function decideAlone(state: State, command: Command, nowMs: number): Decision<Ev
       const repeated = jobs.findRepeated(state.jobs, command);
       if (repeated.refusal) return repeated;
       const { job } = repeated;
-      if (job) return accept(...askAgain(job, command));
-      const decision = jobs.decide(state.jobs, command, nowMs);
-      if (decision.refusal || !command.needsPreparing) return decision;
-      return credentials.refuseFull(state.credentials) ?? decision;
+      if (!job) {
+        const decision = jobs.decide(state.jobs, command, nowMs);
+        if (decision.refusal || !command.needsPreparing) return decision;
+        return credentials.refuseFull(state.credentials) ?? decision;
+      }
+      const isSameRequest =
+        job.sessionIds[0] === command.sessionId && job.requestId === command.requestId;
+      // What followed on it was told under numbers, and is told again from there.
+      if (isSameRequest) return accept();
+      return refuseUntold(state, job) ?? accept(...askAgain(job, command));
     }
     case "job.emit": {
       const decision = jobs.decide(state.jobs, command, nowMs);
@@ -230,7 +240,7 @@ function decideAlone(state: State, command: Command, nowMs: number): Decision<Ev
     case "session.acknowledge":
     case "session.leave":
     case "session.reject":
-      return sessions.decide(state.sessions, command, nowMs);
+      return sessions.decide(state.sessions, command, nowMs, state);
   }
 }
 
@@ -283,11 +293,16 @@ function rotate(
   );
 }
 
-/** A request that was made before: whoever made it again is told how it ended, or will be. */
-function askAgain(job: jobs.Job, { sessionId, requestId }: jobs.SubmitJob): Event[] {
+/** A job whose end the log no longer has, because it grew too large: nobody can be told of it. */
+function refuseUntold({ oldestSequence }: State, job: jobs.Job): Refused | undefined {
+  if (job.state !== "ended" || job.endedSequence >= oldestSequence) return undefined;
+  return refuse("job_not_found", `job ${job.id} has ended, and how is no longer known`);
+}
+
+/** What was asked for before: whoever asks again is told how it ended, or will be. */
+function askAgain(job: jobs.Job, { sessionId }: jobs.SubmitJob): Event[] {
   const jobId = job.id;
-  const isSameRequest = job.sessionIds[0] === sessionId && job.requestId === requestId;
-  if (job.state === "preparing" || isSameRequest) return [];
+  if (job.state === "preparing") return [];
   if (job.state === "ended") {
     const recalled = { afterSequence: job.endedSequence - 1, count: 1 };
     return [{ type: "session.followed", sessionId, jobId, recalled, hasEnded: true }];
@@ -318,11 +333,16 @@ function followJob(state: State, command: sessions.FollowJob): Decision<Event> {
   if (job.principal !== session.principal && !mayObserve) {
     return refuse("permission_denied", `job ${jobId} is another principal's`);
   }
+  const untold = refuseUntold(state, job);
+  if (untold) return untold;
   const hasEnded = job.state === "ended";
-  if (history) {
+  const firstSequence = jobs.firstSequenceOf(state.jobs, job);
+  // All of it or none: of a part nobody knows how many came before it.
+  if (history && firstSequence >= state.oldestSequence) {
     const skips = sessions.skipsOf(state.sessions, sessionId);
     const count = jobs.countTold(state.jobs, job, skips) - history.before;
-    const recalled = { afterSequence: history.afterSequence, count };
+    const afterSequence = Math.max(history.afterSequence, firstSequence - 1);
+    const recalled = { afterSequence: Math.min(afterSequence, state.lastSequence), count };
     return accept({ type: "session.followed", sessionId, jobId, recalled, hasEnded });
   }
   // How it ended is told in any case.
@@ -504,6 +524,11 @@ export function nextDueAtMs(state: State): number {
     state.jobs.due.first?.at ?? Number.POSITIVE_INFINITY,
     state.sessions.due.first?.at ?? Number.POSITIVE_INFINITY,
   );
+}
+
+/** The oldest entry that a session or a job may have to be told from; infinite if there is none. */
+export function neededSequence(state: State): number {
+  return Math.min(jobs.neededSequence(state.jobs), sessions.neededSequence(state.sessions));
 }
 
 /**

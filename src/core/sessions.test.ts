@@ -128,6 +128,54 @@ test("what was forgotten cannot be resumed from, and what came after it can", ()
   desk.submit({ ...resuming, afterEventSequence: acknowledged + 5 });
 });
 
+test("from a log that begins later, what comes from before that cannot be told again", () => {
+  const desk = opened();
+  const [job] = jobs;
+  sessions.follow(desk.state, one, job, desk.sequence);
+  desk.sequence += 100;
+  for (let index = 0; index < 1.5 * limits.journalMarkEvents; index += 1) desk.tell(job);
+  const first = 102;
+  assert.equal(sessions.neededSequence(desk.state), first, "nothing from before it was told");
+  const refusal = (afterEventSequence: number, oldestSequence: number): string | undefined => {
+    const command = { ...resuming, afterEventSequence };
+    return sessions.decide(desk.state, command, 0, { oldestSequence }).refusal?.code;
+  };
+  assert.equal(refusal(0, first), undefined);
+  assert.equal(refusal(0, first + 1), "session_gone");
+  assert.equal(refusal(1, first + 1), "session_gone", "who knows which one is the second now");
+  const { journalMarkEvents } = limits;
+  assert.equal(refusal(journalMarkEvents, first + journalMarkEvents), undefined);
+  assert.equal(refusal(journalMarkEvents, first + journalMarkEvents + 1), "session_gone");
+  const last = sessions.lastEventSequence(desk.state, one);
+  assert.equal(refusal(last, desk.sequence + 1), undefined, "there is nothing to tell");
+});
+
+test("what a session needs of the log ends with what it has acknowledged", () => {
+  const desk = opened();
+  const [job, past] = jobs;
+  assert.equal(sessions.neededSequence(desk.state), Number.POSITIVE_INFINITY);
+  sessions.follow(desk.state, one, job, desk.sequence);
+  assert.equal(sessions.neededSequence(desk.state), Number.POSITIVE_INFINITY);
+  desk.sequence = 1_000;
+  const recalled = { afterSequence: 500, count: 3 };
+  desk.evolve({ type: "session.followed", sessionId: one, jobId: past, recalled, hasEnded: true });
+  assert.equal(sessions.neededSequence(desk.state), 501);
+  for (let index = 0; index < limits.journalMarkEvents; index += 1) desk.tell(job);
+  desk.tell(job);
+  const acknowledge = (eventSequence: number): void => {
+    desk.submit({ type: "session.acknowledge", sessionId: one, eventSequence });
+  };
+  acknowledge(limits.journalMarkEvents + 3);
+  const marked = 1_001 + limits.journalMarkEvents - recalled.count;
+  assert.equal(sessions.neededSequence(desk.state), marked + 1);
+  for (let index = 0; index < limits.journalMarkEvents; index += 1) desk.tell(job);
+  acknowledge(sessions.lastEventSequence(desk.state, one));
+  assert.equal(sessions.neededSequence(desk.state), Number.POSITIVE_INFINITY);
+  desk.tell(job);
+  assert.equal(sessions.neededSequence(desk.state), desk.sequence);
+  desk.submit({ ...resuming, afterEventSequence: sessions.lastEventSequence(desk.state, one) - 1 });
+});
+
 test("an acknowledgement of what was never given counts for what was", () => {
   const desk = opened();
   const [job] = jobs;

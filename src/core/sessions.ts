@@ -19,6 +19,7 @@ import {
   forget,
   type Journal,
   type Place,
+  recalledFrom,
 } from "./journal.ts";
 import { limits } from "./limits.ts";
 import { PriorityMap } from "./priority-map.ts";
@@ -47,7 +48,7 @@ export type Sessions = {
   readonly acknowledged: ReadonlyMap<SessionId, number>;
   readonly journals: ReadonlyMap<
     SessionId,
-    Journal & { readonly skips: readonly string[]; readonly follows: ReadonlySet<JobId> }
+    Readonly<OwnJournal> & Journal & { readonly follows: ReadonlySet<JobId> }
   >;
   readonly followers: ReadonlyMap<JobId, ReadonlySet<SessionId>>;
   readonly byPrincipal: ReadonlyMap<string, ReadonlySet<SessionId>>;
@@ -60,6 +61,8 @@ type OwnJournal = {
   /** As they are now: changes are many. */
   skips: readonly string[];
   readonly follows: Set<JobId>;
+  /** The oldest entry that something recalled comes from. */
+  recalledFrom: number;
 };
 
 export type OwnSessions = {
@@ -182,6 +185,8 @@ export function decide(
   sessions: Sessions,
   command: SessionCommand,
   nowMs: number,
+  /** The first entry that the log still has. */
+  { oldestSequence }: { readonly oldestSequence: number } = { oldestSequence: 1 },
 ): Decision<SessionEvent> {
   switch (command.type) {
     case "session.open":
@@ -193,7 +198,8 @@ export function decide(
       const isTheirs =
         session?.principal === command.principal && session.tokenHash === command.shownHash;
       const after = command.afterEventSequence;
-      if (!session || !journal || !isTheirs || !covers(journal, { after, last })) {
+      const isCovered = journal !== undefined && covers(journal, { after, last, oldestSequence });
+      if (!session || !isTheirs || !isCovered) {
         return refuse("session_gone", "this session cannot be resumed; open a new one");
       }
       const { detachedAtMs: _, ...rest } = session;
@@ -264,6 +270,16 @@ function open(
   return accept({ type: "session.opened", session, skips });
 }
 
+/** The oldest entry without which something could not be told again; infinite if nothing is left to tell. */
+export function neededSequence(sessions: Sessions): number {
+  let needed = Number.POSITIVE_INFINITY;
+  for (const [id, { base, recalledFrom }] of sessions.journals) {
+    if (lastEventSequence(sessions, id) === base.eventSequence) continue;
+    needed = Math.min(needed, base.sequence + 1, recalledFrom);
+  }
+  return needed;
+}
+
 export function lastEventSequence(sessions: Sessions, id: SessionId): number {
   return sessions.lastEventSequences.get(id) ?? 0;
 }
@@ -299,7 +315,11 @@ export function evolve(
       return;
     case "session.acknowledged":
       sessions.acknowledged.set(event.sessionId, event.eventSequence);
-      moveBase(sessions, event.sessionId, event.eventSequence);
+      if (event.eventSequence < lastEventSequence(sessions, event.sessionId)) {
+        moveBase(sessions, event.sessionId, event.eventSequence);
+      } else {
+        beginAfter(sessions, event.sessionId, sequence);
+      }
       return;
     case "session.followed": {
       const { sessionId, jobId, recalled, hasEnded } = event;
@@ -347,6 +367,7 @@ export function recall(
   sequence: number,
 ): void {
   if (!sessions.byId.has(sessionId) || past.count === 0) return;
+  if (hasNothingToTell(sessions, sessionId)) beginAfter(sessions, sessionId, sequence - 1);
   record(sessions, sessionId, { type: "recalled", ...past }, sequence);
   advance(sessions, sessionId, past.count, sequence);
 }
@@ -361,6 +382,7 @@ export function tell(
   if (!followers) return;
   for (const sessionId of followers) {
     if (kind !== undefined && sessions.journals.get(sessionId)?.skips.includes(kind)) continue;
+    if (hasNothingToTell(sessions, sessionId)) beginAfter(sessions, sessionId, sequence - 1);
     advance(sessions, sessionId, 1, sequence);
   }
 }
@@ -408,6 +430,9 @@ function record(
   if (change.type === "skips") journal.skips = change.skips;
   if (change.type === "followed") journal.follows.add(change.jobId);
   if (change.type === "left") journal.follows.delete(change.jobId);
+  if (change.type === "recalled") {
+    journal.recalledFrom = Math.min(journal.recalledFrom, change.afterSequence + 1);
+  }
   const { journalChangesMax, journalEventsMax } = limits;
   const first = journal.changes[journalChangesMax / 4];
   if (first && journal.changes.length > journalChangesMax)
@@ -426,7 +451,26 @@ function moveBase(sessions: OwnSessions, id: SessionId, upToEventSequence: numbe
   if (!journal) return;
   const { base, forgotten } = forget(journal, upToEventSequence);
   journal.base = base;
-  journal.changes.splice(0, forgotten);
+  const gone = journal.changes.splice(0, forgotten);
+  if (recalledFrom(gone) <= journal.recalledFrom) {
+    journal.recalledFrom = recalledFrom(journal.changes);
+  }
+}
+
+/** Whether there is no number that could be asked for again. */
+function hasNothingToTell(sessions: Sessions, id: SessionId): boolean {
+  return sessions.journals.get(id)?.base.eventSequence === lastEventSequence(sessions, id);
+}
+
+/** The journal starts over, so that nothing older is kept for it: all until then is told, or was never its own. */
+function beginAfter(sessions: OwnSessions, id: SessionId, sequence: number): void {
+  const journal = sessions.journals.get(id);
+  if (!journal) return;
+  const { follows, skips } = journal;
+  const eventSequence = lastEventSequence(sessions, id);
+  journal.base = { sequence, eventSequence, follows: [...follows], skips };
+  journal.changes.length = 0;
+  journal.recalledFrom = Number.POSITIVE_INFINITY;
 }
 
 function putSession(sessions: OwnSessions, session: Session): void {
@@ -442,7 +486,8 @@ function putJournal(sessions: OwnSessions, id: SessionId, { base, changes }: Jou
   const last = changes.findLast(({ type }) => type === "skips");
   const skips = last?.type === "skips" ? last.skips : base.skips;
   const follows = new Set(followsIn({ base, changes }));
-  sessions.journals.set(id, { base, changes: [...changes], skips, follows });
+  const journal = { base, changes: [...changes], skips, follows };
+  sessions.journals.set(id, { ...journal, recalledFrom: recalledFrom(changes) });
 }
 
 function deleteSession(sessions: OwnSessions, id: SessionId): void {

@@ -303,6 +303,23 @@ export function logContract(engine: string, makePlace: () => Promise<Place>): vo
     assert.equal(log.oldestSequence, 1_512);
   });
 
+  claim("what somebody may ask for goes for its size, not for its age", async (place) => {
+    await using log = await place.open();
+    if (!log.isKept) return;
+    await log.append(entries(1, 300), 0);
+    for (const sequence of [290, 300]) {
+      await log.saveSnapshot({ sequence, sections: stateOf(`${sequence}`) }, never);
+    }
+    const old = { beforeMs: atMs(200), bytesMax: Number.POSITIVE_INFINITY };
+    await cutAll(log, { ...old, neededSequence: 150 });
+    assert.equal(log.oldestSequence, 150);
+    assert.equal(await log.cut({ ...old, neededSequence: 150 }), true, "that was all for now");
+    await cutAll(log, { ...old, neededSequence: 250 });
+    assert.equal(log.oldestSequence, 200);
+    await cutAll(log, { ...everything, neededSequence: 1 });
+    assert.equal(log.oldestSequence, 291);
+  });
+
   claim("of a log that is too large, no more is cut than must be", async (place) => {
     await using log = await place.open();
     if (!log.isKept) return;

@@ -79,14 +79,16 @@ export class Cutter {
     return mark;
   }
 
-  #nextBatch({ beforeMs, bytesMax }: CutBounds, upTo: number): readonly Row[] {
+  #nextBatch(bounds: CutBounds, upTo: number): readonly Row[] {
+    const { beforeMs, bytesMax, neededSequence = Number.POSITIVE_INFINITY } = bounds;
     const isTooLarge = this.entriesBytes > bytesMax;
     const batch: Row[] = [];
     let bytes = 0;
     for (const found of this.#oldest.iterate(upTo, limits.cutBatchEntries)) {
       const row = found as unknown as Row;
-      const [, atMs, bodyBytes] = row;
-      if (!isTooLarge && atMs >= beforeMs) break;
+      const [sequence, atMs, bodyBytes] = row;
+      const isOld = atMs < beforeMs && sequence < neededSequence;
+      if (!isTooLarge && !isOld) break;
       batch.push(row);
       bytes += bodyBytes;
       if (bytes > limits.cutBatchBytes) break;

@@ -61,6 +61,8 @@ export type CutBounds = {
   readonly beforeMs: number;
   /** So many of the oldest go that the others take no more than this. */
   readonly bytesMax: number;
+  /** From this one on somebody may ask for them: their age is no reason to let them go. */
+  readonly neededSequence?: number;
 };
 
 export type LogSize = {

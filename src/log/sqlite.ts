@@ -322,9 +322,10 @@ export class SqliteLog implements Log {
     this.#oldestAtMs = Number(oldest?.["atMs"] ?? 0);
   }
 
-  #exceeds({ beforeMs, bytesMax }: CutBounds): boolean {
+  #exceeds({ beforeMs, bytesMax, neededSequence = Infinity }: CutBounds): boolean {
     if (this.#oldestSequence > this.#lastSequence) return false;
-    return this.#oldestAtMs < beforeMs || this.#cutter.entriesBytes > bytesMax;
+    const isOld = this.#oldestAtMs < beforeMs && this.#oldestSequence < neededSequence;
+    return isOld || this.#cutter.entriesBytes > bytesMax;
   }
 
   /** Whether all that is missing up to a sequence was found damaged and set aside, now or earlier. */

@@ -14,6 +14,7 @@ import {
   decide,
   type Event,
   evolve,
+  neededSequence,
   nextDueAtMs,
   note,
   type OwnState,
@@ -115,7 +116,12 @@ export class Plane {
     this.#feed = new Feed(options.log);
     const { log, keep = { ms: limits.keepMs, bytes: limits.keepBytes } } = options;
     this.#snapshots = new Snapshots({ log, since, keep, onFailure: options.onSnapshotFailure });
-    this.#retention = new Retention({ log, keep, onFailure: options.onCutFailure });
+    this.#retention = new Retention({
+      log,
+      keep,
+      neededSequence: () => neededSequence(state),
+      onFailure: options.onCutFailure,
+    });
     const clockMs = options.clock.nowMs();
     // One more than the last entry: what was heard then was heard before the plane began to listen.
     this.#aheadMs = Math.max(0, options.log.lastAtMs + 1 - clockMs);
@@ -370,6 +376,7 @@ export class Plane {
   }
 
   #apply(command: Command, caller: Caller): Decision<Event> {
+    this.#state.oldestSequence = this.#log.oldestSequence;
     const decision = decide(this.#state, command, this.#nowMs);
     if (decision.refusal) return decision;
     try {

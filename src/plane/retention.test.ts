@@ -2,9 +2,34 @@ import assert from "node:assert/strict";
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { describe } from "../core/index.ts";
-import { type CutBounds, LogError, MemoryLog, SqliteLog, verifyLog } from "../log/index.ts";
-import { acquire, createTask, register, setPolicy } from "../testing/commands.ts";
+import {
+  type Command,
+  describe,
+  limits as remembered,
+  sessionId,
+  stretchesAfter,
+} from "../core/index.ts";
+import {
+  type CutBounds,
+  type Entry,
+  LogError,
+  MemoryLog,
+  SqliteLog,
+  verifyLog,
+} from "../log/index.ts";
+import {
+  acquire,
+  createTask,
+  emit,
+  endJob,
+  followJob,
+  openSession,
+  register,
+  resumeSession,
+  setPolicy,
+  startJob,
+  submitJob,
+} from "../testing/commands.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { SimulatedLog } from "../testing/simulated-log.ts";
 import { temporaryDirectory } from "../testing/temporary.ts";
@@ -159,10 +184,16 @@ test("one cut at a time, others have their turn, and who is done looks again lat
     asked.push(bounds);
     return new Promise((resolve) => answers.push(resolve));
   });
-  const retention = new Retention({ log, keep: { ms: 1_000, bytes: 5 }, onFailure: undefined });
+  const retention = new Retention({
+    log,
+    keep: { ms: 1_000, bytes: 5 },
+    neededSequence: () => Number.POSITIVE_INFINITY,
+    onFailure: undefined,
+  });
   retention.consider(10_000);
   retention.consider(20_000);
-  assert.deepEqual(asked, [{ beforeMs: 9_000, bytesMax: 5 }]);
+  const neededSequence = Number.POSITIVE_INFINITY;
+  assert.deepEqual(asked, [{ beforeMs: 9_000, bytesMax: 5, neededSequence }]);
   answers.shift()?.(false);
   await turns();
   retention.consider(10_000 + limits.cutPauseMs - 1);
@@ -225,6 +256,179 @@ test("what is kept is told: of a log on disk by age and bytes, of one in memory 
   assert.deepEqual(retained.keep, { entries: 100_000 });
   assert.equal(retained.diskBytes, 0);
 });
+
+test("what a session may ask for again outlives its age, and it does after a cut and a restart", async () => {
+  await using place = await temporaryDirectory();
+  const clock = new ManualClock();
+  await using log = SqliteLog.open(place.path);
+  const keep = { ms: 10 * day, bytes: 4_000_000_000 };
+  await using opened = await openPlane({ log, clock, keep });
+  const { plane } = opened;
+  await carryOut(plane, openSession("ada", { windowMs: 400 * day }));
+  await write(plane, 50);
+  await carryOut(plane, submitJob("job_1", "ada"), startJob("job_1"));
+  const neededSequence = plane.lastSequence + 1;
+  await carryOut(plane, emit("job_1", { body: "1" }), emit("job_1", { body: "2" }));
+  await carryOut(plane, endJob("job_1"));
+  for (let today = 0; today < 40; today++) {
+    await write(plane, 10);
+    await passDay(plane, clock);
+  }
+  assert.equal(plane.retained().oldestSequence, neededSequence, "up to there, and no further");
+  await plane[Symbol.asyncDispose]();
+
+  await using again = await openPlane({ log, clock, keep });
+  assert.deepEqual(await carryOut(again.plane, resumeSession("ada")), ["ok"]);
+  assert.deepEqual(await retell(again.plane, "ada", 0), ["1 1", "2 2", "3 success"]);
+  assert.deepEqual(await retell(again.plane, "ada", 2), ["3 success"]);
+});
+
+test("a session that has acknowledged all, and one that was told nothing, hold back nothing", async () => {
+  await using place = await temporaryDirectory();
+  const clock = new ManualClock();
+  await using log = SqliteLog.open(place.path);
+  const keep = { ms: 10 * day, bytes: 4_000_000_000 };
+  await using opened = await openPlane({ log, clock, keep });
+  const { plane } = opened;
+  await carryOut(plane, openSession("ada"), openSession("eve"));
+  await carryOut(plane, submitJob("job_1", "ada"), startJob("job_1"));
+  const { journalMarkEvents } = remembered;
+  await carryOut(plane, ...Array.from({ length: journalMarkEvents }, () => emit("job_1")));
+  await carryOut(plane, endJob("job_1"));
+  const eventSequence = journalMarkEvents + 1;
+  const ada = sessionId("sess_ada");
+  await carryOut(plane, { type: "session.acknowledge", sessionId: ada, eventSequence });
+  for (let today = 0; today < 40; today++) {
+    await write(plane, 10);
+    await passDay(plane, clock);
+  }
+  await until(() => clock.nowMs() - plane.retained().oldestAtMs <= 11 * day, plane, clock);
+  const resuming = resumeSession("ada", { afterEventSequence: eventSequence });
+  assert.deepEqual(await carryOut(plane, resuming), ["ok"]);
+});
+
+test("what a remembered job has said can be heard, however old it is", async () => {
+  await using place = await temporaryDirectory();
+  const clock = new ManualClock();
+  await using log = SqliteLog.open(place.path);
+  const keep = { ms: 10 * day, bytes: 4_000_000_000 };
+  await using opened = await openPlane({ log, clock, keep });
+  const { plane } = opened;
+  await carryOut(plane, openSession("ada", { windowMs: minute }));
+  await carryOut(plane, submitJob("job_1", "ada"), startJob("job_1"));
+  const neededSequence = plane.lastSequence + 1;
+  await carryOut(plane, emit("job_1", { body: "1" }));
+  await carryOut(plane, {
+    type: "session.detach",
+    sessionId: sessionId("sess_ada"),
+    attachment: 1,
+  });
+  for (let today = 0; today < 40; today++) {
+    await write(plane, 10);
+    await passDay(plane, clock);
+  }
+  assert.equal(plane.retained().oldestSequence, neededSequence);
+  await carryOut(plane, openSession("ada_2", { principal: "ada" }));
+  const history = { afterSequence: 0, before: 0 };
+  await carryOut(plane, followJob("ada_2", "job_1", { history }), endJob("job_1"));
+  assert.deepEqual(await retell(plane, "ada_2", 0), ["1 1", "2 success"]);
+});
+
+test("who never acknowledges fills no disk: the log is cut to its size, and it cannot resume from there", async () => {
+  await using place = await temporaryDirectory();
+  const clock = new ManualClock();
+  const keep = { ms: 30 * day, bytes: 2_000_000 };
+  await using log = SqliteLog.open(place.path);
+  await using opened = await openPlane({ log, clock, keep });
+  const { plane } = opened;
+  const fromOf = (wanted: number): Command =>
+    resumeSession("ada", {
+      afterEventSequence: wanted,
+      shownHash: "token of ada",
+      tokenHash: "token of ada",
+    });
+  await carryOut(plane, openSession("ada"), submitJob("job_1", "ada"), startJob("job_1"));
+  const body = JSON.stringify("x".repeat(400));
+  for (let round = 0; round < 40; round++) {
+    await carryOut(plane, ...Array.from({ length: 250 }, () => emit("job_1", { body })));
+    await until(() => plane.retained().entriesBytes <= keep.bytes, plane, clock);
+  }
+  const { diskBytes, oldestSequence } = plane.retained();
+  assert(oldestSequence > 3_000, `${oldestSequence}`);
+  assert(diskBytes < 4 * keep.bytes, `${diskBytes} on disk`);
+  assert.deepEqual(await carryOut(plane, fromOf(0), fromOf(1_000)), [
+    "session_gone",
+    "session_gone",
+  ]);
+  assert.deepEqual(await carryOut(plane, fromOf(10_000), fromOf(9_999)), ["ok", "ok"]);
+  assert.equal((await retell(plane, "ada", 9_990)).length, 10);
+  // Of what is left of it nobody can say where it belongs: who listens hears what comes.
+  const history = { afterSequence: 0, before: 0 };
+  await carryOut(plane, openSession("ada_2", { principal: "ada" }));
+  await carryOut(plane, followJob("ada_2", "job_1", { history }), emit("job_1", { body: "1" }));
+  assert.deepEqual(await retell(plane, "ada_2", 0), ["1 1"]);
+});
+
+test("a job whose end was cut is unknown to who asks for it again", async () => {
+  await using place = await temporaryDirectory();
+  const clock = new ManualClock();
+  const keep = { ms: 30 * day, bytes: 1_000_000 };
+  await using log = SqliteLog.open(place.path);
+  await using opened = await openPlane({ log, clock, keep });
+  const { plane } = opened;
+  const key = { text: "k", fingerprint: "f" };
+  await carryOut(plane, openSession("ada"), submitJob("job_1", "ada", { key }));
+  await carryOut(plane, startJob("job_1"), endJob("job_1"));
+  const asking = [submitJob("job_2", "ada", { key }), followJob("ada", "job_1")];
+  assert.deepEqual(await carryOut(plane, ...asking), ["ok", "ok"]);
+  for (let round = 0; round < 20; round++) {
+    await write(plane, 400);
+    await until(() => plane.retained().entriesBytes <= keep.bytes, plane, clock);
+  }
+  assert.deepEqual(await carryOut(plane, ...asking), ["job_not_found", "job_not_found"]);
+});
+
+/** What commands come to. */
+async function carryOut(
+  plane: Plane,
+  ...commands: Command[]
+): Promise<readonly (string | undefined)[]> {
+  const outcomes = commands.map((command) => plane.submit(command, me, () => "ok"));
+  return (await Promise.all(outcomes)).map(({ value, refusal }) => refusal?.code ?? value);
+}
+
+/** What a session was told after a number, read from the log: the number, and what it stood for. */
+async function retell(plane: Plane, name: string, after: number): Promise<readonly string[]> {
+  const { durableSequence: upToSequence } = plane;
+  const stretches = await plane.read(({ sessions }) => {
+    const journal = sessions.journals.get(sessionId(`sess_${name}`));
+    return journal ? stretchesAfter(journal, { after, upToSequence }) : [];
+  });
+  const told: string[] = [];
+  for (const { eventSequence, follows, afterSequence, upToSequence } of stretches) {
+    let number = eventSequence;
+    for (const { event } of await readAll(plane, { afterSequence, upToSequence })) {
+      if (event.type !== "job.emitted" && event.type !== "job.ended") continue;
+      if (!follows.includes(event.jobId)) continue;
+      number += 1;
+      const what = event.type === "job.emitted" ? event.body : event.outcome.status;
+      if (number > after) told.push(`${number} ${what}`);
+    }
+  }
+  return told;
+}
+
+async function readAll(
+  plane: Plane,
+  range: { readonly afterSequence: number; readonly upToSequence: number },
+): Promise<readonly Entry[]> {
+  const entries: Entry[] = [];
+  for (let after = range.afterSequence; ; after = entries.at(-1)?.sequence ?? after) {
+    const page = await plane.history(after, 1_000);
+    entries.push(...page.filter(({ sequence }) => sequence <= range.upToSequence));
+    if (page.length === 0 || (page.at(-1)?.sequence ?? 0) >= range.upToSequence) return entries;
+  }
+}
 
 /** A log whose cuts are ours. */
 function cutting(cut: (bounds: CutBounds) => Promise<boolean>): SimulatedLog {

@@ -2,6 +2,10 @@
  * How long history lasts. The log is cut a slice at a time, when nothing waits to be committed, and
  * never faster than others can get their turn in between. State is not touched: whatever goes is behind
  * two snapshots.
+ *
+ * What a session may have to be told again, and what a job has said that is remembered, does not go for its age.
+ * It does where all entries together take too much room, or one caller that never acknowledges anything would
+ * fill the disk; who comes for it then is refused.
  */
 import type { Log } from "../log/index.ts";
 import { limits } from "./limits.ts";
@@ -24,6 +28,8 @@ export type Retained = {
 type Parts = {
   readonly log: Log;
   readonly keep: Keep;
+  /** The oldest entry that somebody may ask for. */
+  readonly neededSequence: () => number;
   readonly onFailure: ((cause: unknown) => void) | undefined;
 };
 
@@ -39,10 +45,13 @@ export class Retention {
   /** Begins a cut, if it is time to look whether there is something to cut. */
   consider(nowMs: number): void {
     if (nowMs < this.#nextAtMs || this.#cutting !== undefined) return;
-    const { log, keep, onFailure } = this.#parts;
+    const { log, keep, neededSequence, onFailure } = this.#parts;
     this.#nextAtMs = Number.POSITIVE_INFINITY;
+    const beforeMs = nowMs - keep.ms;
+    // Who needs what is looked for only where it matters: there may be many sessions.
+    const needed = log.oldestAtMs < beforeMs ? { neededSequence: neededSequence() } : {};
     this.#cutting = log
-      .cut({ beforeMs: nowMs - keep.ms, bytesMax: keep.bytes })
+      .cut({ beforeMs, bytesMax: keep.bytes, ...needed })
       .then(
         (isDone) => {
           this.#nextAtMs = nowMs + (isDone ? limits.cutEveryMs : limits.cutPauseMs);

@@ -194,10 +194,12 @@ export class SimulatedLog implements Log {
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  #exceeds({ beforeMs, bytesMax }: CutBounds, sequence: number): boolean {
+  #exceeds(bounds: CutBounds, sequence: number): boolean {
+    const { beforeMs, bytesMax, neededSequence = Infinity } = bounds;
     const next = this.#entries[sequence];
     if (!next) return false;
-    return next.atMs < beforeMs || this.#bytesAfter(sequence) > bytesMax;
+    const isOld = next.atMs < beforeMs && next.sequence < neededSequence;
+    return isOld || this.#bytesAfter(sequence) > bytesMax;
   }
 
   #bytesAfter(sequence: number): number {
