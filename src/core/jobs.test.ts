@@ -300,6 +300,51 @@ test("a job that is being prepared is nobody's business, and nothing if it never
   assert.equal(dropped.loop.state.jobs.byId.size, 0);
 });
 
+test("a job that is being prepared goes without an end, with its parent or its grant", () => {
+  const desk = running();
+  const preparing = { needsPreparing: true, parentId: jobId("job_1") };
+  desk.do(submitJob("job_2", "ada", preparing));
+  const failure = { code: "X", message: "x", isRetryable: true };
+  assert.deepEqual(desk.do(endJob("job_1", { outcome: { status: "error", failure } })), [
+    "job.ended job_1 error X",
+    "job.withdrawn job_2",
+  ]);
+  const expiresAt = new Date(5_000).toISOString();
+  desk.do(submitJob("job_3", "ada", { needsPreparing: true, expiresAt }));
+  assert.deepEqual(desk.later(5_000), ["job.withdrawn job_3"]);
+  assert.equal(desk.numberOf("ada"), 1);
+  const lost = running();
+  lost.do(submitJob("job_2", "ada", preparing));
+  assert.deepEqual(lost.restart(), ["job.ended job_1 error worker_lost", "job.withdrawn job_2"]);
+});
+
+test("a parent that is lost with the process takes its children along, also those that could be repeated", () => {
+  const desk = running();
+  const below = { parentId: jobId("job_1"), isRepeatable: true };
+  desk.do(submitJob("job_2", "ada", below));
+  desk.do(startJob("job_2"));
+  desk.do(submitJob("job_3", "ada", below));
+  desk.do(startJob("job_3", { isRemote: true }));
+  desk.do(submitJob("job_4", "ada", below));
+  assert.deepEqual(desk.restart(), [
+    "job.ended job_1 error worker_lost",
+    "job.cancelling job_2",
+    "job.cancelling job_3",
+    "job.ended job_4 cancelled job_cancelled",
+    "job.ended job_2 cancelled job_cancelled",
+    "job.orphaned job_3",
+  ]);
+});
+
+test("a job that was cancelled ends as cancelled, though its time or its grant is over before", () => {
+  const timed = running({ runMsMax: 5_000 });
+  timed.do(cancelJob("job_1"));
+  assert.deepEqual(timed.later(5_000), ["job.ended job_1 cancelled job_cancelled"]);
+  const granted = running({ expiresAt: new Date(5_000).toISOString() });
+  granted.do(cancelJob("job_1"));
+  assert.deepEqual(granted.later(5_000), ["job.ended job_1 cancelled job_cancelled"]);
+});
+
 test("of a principal's ended jobs the most recent are remembered, and for a day", () => {
   const desk = opened();
   for (let index = 0; index <= limits.endedJobsMax; index += 1) {

@@ -71,7 +71,7 @@ export type JobState =
       readonly state: "running";
       readonly worker: Worker;
       readonly startedAtMs: number;
-      readonly cancelling?: { readonly reason: string; readonly untilMs: number };
+      readonly cancelling?: Cancelling;
       readonly orphanedUntilMs?: number;
     }
   | {
@@ -81,6 +81,8 @@ export type JobState =
       /** Where in the log its end stands. */
       readonly endedSequence: number;
     };
+
+type Cancelling = { readonly reason: string; readonly untilMs: number };
 
 export type EndStatus = "success" | "error" | "cancelled" | "timed_out";
 
@@ -375,8 +377,8 @@ function place(
   | Refused {
   if (parentId === undefined) return { depth: 0, granted: asked };
   const parent = jobs.byId.get(parentId);
-  const isTheirs = parent?.principal === principal && parent.state !== "ended";
-  if (!parent || !isTheirs) return refuseUnknown(parentId);
+  const isThere = parent?.state === "pending" || parent?.state === "running";
+  if (!isThere || parent.principal !== principal) return refuseUnknown(parentId);
   const depth = parent.depth + 1;
   if (depth > limits.delegationDepthMax) {
     const message = `jobs are delegated at most ${limits.delegationDepthMax} deep`;
@@ -505,14 +507,15 @@ export function expire(jobs: Jobs, jobId: JobId, nowMs: number): JobEvent[] {
   if (!job) return [];
   if (job.state === "ended") return [{ type: "job.forgotten", jobId }];
   const { expiresAt, expiresAtMs } = job.grant;
+  if (job.state === "running" && job.cancelling) {
+    // Whichever of its times has come: who cancelled it was told that it is.
+    return end(jobs, job, cancelled(job.cancelling.reason), nowMs);
+  }
   if (expiresAtMs !== undefined && nowMs >= expiresAtMs) {
     return end(jobs, job, failed("grant_expired", `its grant ended at ${expiresAt}`), nowMs);
   }
   if (job.state !== "running") return [];
-  const { startedAtMs, cancelling, orphanedUntilMs } = job;
-  if (cancelling && nowMs >= cancelling.untilMs) {
-    return end(jobs, job, cancelled(cancelling.reason), nowMs);
-  }
+  const { startedAtMs, orphanedUntilMs } = job;
   if (job.runMsMax !== undefined && nowMs >= startedAtMs + job.runMsMax) {
     return end(jobs, job, timedOut(job.runMsMax), nowMs);
   }
@@ -530,12 +533,16 @@ export function recover(
 ): JobEvent[] {
   const events: JobEvent[] = [];
   const over = new Set<JobId>();
+  const stopped = new Map<JobId, Cancelling>();
+  // Those that ask come before those they asked for, and may take them along.
   for (const job of jobs.byId.values()) {
-    // With the one that asked for it.
     if (over.has(job.id)) continue;
-    for (const event of recoverOne(jobs, job, nowMs, { isBound: hasCredentials(job.id) })) {
+    const cancelling = stopped.get(job.id);
+    const known = job.state === "running" && cancelling ? { ...job, cancelling } : job;
+    for (const event of recoverOne(jobs, known, nowMs, { isBound: hasCredentials(job.id) })) {
       events.push(event);
       if (event.type === "job.ended" || event.type === "job.withdrawn") over.add(event.jobId);
+      if (event.type === "job.cancelling") stopped.set(event.jobId, event);
     }
   }
   return events;
