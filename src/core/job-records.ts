@@ -25,8 +25,8 @@ export type Jobs = {
   readonly byPrincipal: ReadonlyMap<string, Pick<Roll<JobId>, "after" | "size">>;
   /** Those that wait for a worker. */
   readonly pending: ReadonlySet<JobId>;
-  /** Ended ones of each principal, in the order in which they ended. */
-  readonly ended: ReadonlyMap<string, Pick<PriorityMap<JobId>, "first" | "size">>;
+  /** Ended ones of each principal that may be forgotten, in the order in which they ended. */
+  readonly ended: ReadonlyMap<string, Pick<PriorityMap<JobId>, "least" | "size">>;
   readonly lastPlace: number;
   readonly bytes: number;
   readonly due: Pick<PriorityMap<JobId>, "first">;
@@ -94,7 +94,10 @@ export function putJob(jobs: OwnJobs, job: Job): void {
     roll.add(id, job.place);
     jobs.byPrincipal.set(principal, roll);
     jobs.tallies.set(id, emptyTally());
-    if (parentId !== undefined) put(jobs.children, parentId, id);
+    if (parentId !== undefined) {
+      put(jobs.children, parentId, id);
+      fileAgain(jobs, parentId);
+    }
     if (key) jobs.byKey.set(keyOf(principal, key), id);
     jobs.byRequest.set(requestKey(job.sessionIds[0], job.requestId), id);
   }
@@ -103,15 +106,31 @@ export function putJob(jobs: OwnJobs, job: Job): void {
   if (job.state === "ended") {
     dropInput(jobs, id);
     take(jobs.unfinished, job.sessionIds[0], id);
-    const ended = jobs.ended.get(principal) ?? new PriorityMap();
-    ended.set(id, job.endedSequence);
-    jobs.ended.set(principal, ended);
   } else {
     put(jobs.unfinished, job.sessionIds[0], id);
   }
-  const dueAtMs = dueAtMsOf(job);
+  fileByTime(jobs, job);
+}
+
+/** When something happens to it by itself. One that others descend from is not forgotten before them: they may
+ *  spend what it may, and no more. */
+function fileByTime(jobs: OwnJobs, job: Job): void {
+  const { id, principal } = job;
+  const isHeld = job.state === "ended" && jobs.children.has(id);
+  const dueAtMs = isHeld ? Number.POSITIVE_INFINITY : dueAtMsOf(job);
   if (dueAtMs === Number.POSITIVE_INFINITY) jobs.due.delete(id);
   else jobs.due.set(id, dueAtMs);
+  if (job.state !== "ended") return;
+  const ended = jobs.ended.get(principal) ?? new PriorityMap();
+  if (isHeld) ended.delete(id);
+  else ended.set(id, job.endedSequence);
+  if (ended.size === 0) jobs.ended.delete(principal);
+  else jobs.ended.set(principal, ended);
+}
+
+function fileAgain(jobs: OwnJobs, id: JobId): void {
+  const job = jobs.byId.get(id);
+  if (job) fileByTime(jobs, job);
 }
 
 function dueAtMsOf(job: Job): number {
@@ -132,7 +151,10 @@ export function deleteJob(jobs: OwnJobs, id: JobId): void {
   const roll = jobs.byPrincipal.get(principal);
   roll?.delete(job.place);
   if (roll?.size === 0) jobs.byPrincipal.delete(principal);
-  if (parentId !== undefined) take(jobs.children, parentId, id);
+  if (parentId !== undefined) {
+    take(jobs.children, parentId, id);
+    fileAgain(jobs, parentId);
+  }
   if (key) jobs.byKey.delete(keyOf(principal, key));
   jobs.byRequest.delete(requestKey(sessionIds[0], job.requestId));
   take(jobs.unfinished, sessionIds[0], id);

@@ -362,6 +362,38 @@ test("of a principal's ended jobs the most recent are remembered, and for a day"
   );
 });
 
+test("a job is remembered as long as one that spends what it may", () => {
+  const desk = running({ capabilities });
+  desk.do(submitJob("job_2", "ada", { parentId: jobId("job_1") }));
+  desk.do(startJob("job_2", { isRemote: true }));
+  desk.do(endJob("job_1"));
+  assert.deepEqual(desk.later(2 * limits.endedJobKeptMs), []);
+  desk.restart();
+  desk.do({ type: "job.reclaim", jobId: jobId("job_2"), attempt: 1 });
+  assert.equal(desk.refusal(reserve("job_2", "r", "USD:1.01")), "budget_exhausted");
+  desk.do(endJob("job_2"));
+  const gone = desk.later(limits.endedJobKeptMs).filter((line) => line.startsWith("job."));
+  assert.deepEqual(gone, ["job.forgotten job_2", "job.forgotten job_1"]);
+  assert.equal(desk.loop.state.jobs.ended.size, 0);
+});
+
+test("as many are forgotten as end at once, and each of them once", () => {
+  const desk = opened();
+  for (let index = 0; index < limits.endedJobsMax; index += 1) {
+    desk.do(submitJob(`job_${index}`, "ada"));
+    desk.do(cancelJob(`job_${index}`));
+  }
+  desk.do(submitJob("job_a", "ada"));
+  for (const name of ["job_b", "job_c"]) {
+    desk.do(submitJob(name, "ada", { parentId: jobId("job_a") }));
+  }
+  assert.deepEqual(desk.do(cancelJob("job_a")).slice(3), [
+    "job.forgotten job_0",
+    "job.forgotten job_1",
+    "job.forgotten job_2",
+  ]);
+});
+
 test("a million events of a job that nobody acknowledges take no more room than some thousand", () => {
   const desk = running();
   desk.do(followJob("eve", "job_1", { mayObserve: true }));

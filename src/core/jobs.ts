@@ -442,7 +442,7 @@ function cancel(
   if (by && !job.sessionIds.includes(by.sessionId)) {
     return refuse("permission_denied", `job ${jobId} was asked for by another session`);
   }
-  return accept(...stop(jobs, job, { reason, graceMs }, nowMs));
+  return accept(...withRoom(jobs, job, stop(jobs, job, { reason, graceMs }, nowMs)));
 }
 
 /** A wish that it ends: at once where nobody works on it yet. */
@@ -455,7 +455,7 @@ function stop(
   switch (job.state) {
     case "preparing":
     case "pending":
-      return end(jobs, job, cancelled(reason), nowMs);
+      return endTree(jobs, job, cancelled(reason), nowMs);
     case "running": {
       if (job.cancelling) return [];
       const untilMs = nowMs + graceMs;
@@ -466,8 +466,12 @@ function stop(
   }
 }
 
-/** The end of a job, of what it had set aside, and of those it delegated to if it did not end well. */
 function end(jobs: Jobs, job: Job, outcome: Outcome, nowMs: number): JobEvent[] {
+  return withRoom(jobs, job, endTree(jobs, job, outcome, nowMs));
+}
+
+/** The end of a job, of what it had set aside, and of those it delegated to if it did not end well. */
+function endTree(jobs: Jobs, job: Job, outcome: Outcome, nowMs: number): JobEvent[] {
   // Nobody was told of it, so that nobody is told of its end.
   if (job.state === "preparing") return [{ type: "job.withdrawn", jobId: job.id }];
   const open = jobs.reservations.get(job.id) ?? new Map<string, readonly grants.Amount[]>();
@@ -490,15 +494,16 @@ function end(jobs: Jobs, job: Job, outcome: Outcome, nowMs: number): JobEvent[] 
       const child = jobs.byId.get(id);
       return child ? stop(jobs, child, { reason, graceMs }, nowMs) : [];
     }),
-    ...makeRoom(jobs, job.principal),
   ];
 }
 
-/** At the bound, the one of the same principal that ended first is forgotten. */
-function makeRoom(jobs: Jobs, principal: string): JobEvent[] {
+/** At the bound, as many of the same principal are forgotten as end, those that ended first. */
+function withRoom(jobs: Jobs, { principal }: Job, events: JobEvent[]): JobEvent[] {
+  const count = events.filter(({ type }) => type === "job.ended").length;
   const ended = jobs.ended.get(principal);
-  if (!ended?.first || ended.size < limits.endedJobsMax) return [];
-  return [{ type: "job.forgotten", jobId: ended.first.key }];
+  if (!ended || count === 0) return events;
+  const first = ended.least(ended.size + count - limits.endedJobsMax);
+  return [...events, ...first.map((jobId): JobEvent => ({ type: "job.forgotten", jobId }))];
 }
 
 /** What follows when the time of a job has come. */
@@ -540,9 +545,22 @@ export function recover(
     const cancelling = stopped.get(job.id);
     const known = job.state === "running" && cancelling ? { ...job, cancelling } : job;
     for (const event of recoverOne(jobs, known, nowMs, { isBound: hasCredentials(job.id) })) {
+      switch (event.type) {
+        case "job.forgotten":
+          // Each end makes room on its own, and may find the same one.
+          if (over.has(event.jobId)) continue;
+          over.add(event.jobId);
+          break;
+        case "job.ended":
+        case "job.withdrawn":
+          over.add(event.jobId);
+          break;
+        case "job.cancelling":
+          stopped.set(event.jobId, event);
+          break;
+        default:
+      }
       events.push(event);
-      if (event.type === "job.ended" || event.type === "job.withdrawn") over.add(event.jobId);
-      if (event.type === "job.cancelling") stopped.set(event.jobId, event);
     }
   }
   return events;

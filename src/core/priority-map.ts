@@ -17,6 +17,13 @@ export class PriorityMap<Key> {
     return this.#heap[0];
   }
 
+  /** So many keys with the smallest numbers, in order. */
+  least(count: number): readonly Key[] {
+    if (count <= 1) return this.#heap.slice(0, Math.max(0, count)).map(({ key }) => key);
+    const inOrder = this.#heap.toSorted((one, other) => one.at - other.at);
+    return inOrder.slice(0, count).map(({ key }) => key);
+  }
+
   set(key: Key, at: number): void {
     const known = this.#nodes.get(key);
     if (known) {
