@@ -86,7 +86,7 @@ export function forecast(state: State, command: Command): string | undefined {
     case "observed.leave":
       return undefined;
     default:
-      throw new Error(`nobody knows what ${command.type} must come to`);
+      throw new Error(`what ${command.type} must come to is told elsewhere`);
   }
 }
 

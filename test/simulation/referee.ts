@@ -13,6 +13,7 @@ import {
   topics,
 } from "../../src/core/index.ts";
 import type { Entry } from "../../src/log/index.ts";
+import { WorkReferee } from "./work-referee.ts";
 
 type Group = { candidates: string[]; leader: string | undefined; term: bigint };
 
@@ -20,6 +21,7 @@ export class Referee {
   readonly agents: Map<string, Agent> = new Map();
   readonly leases: Map<string, Lease> = new Map();
   readonly policies: Map<string, Policy> = new Map();
+  readonly work: WorkReferee = new WorkReferee();
   readonly #groups = new Map<string, Group>();
   readonly #tasks = new Map<string, Task>();
   /** How often each task was handed out since it was created or requeued. */
@@ -44,6 +46,7 @@ export class Referee {
     this.#lastAtMs = atMs;
     const expected = this.#aftermath.shift();
     if (expected !== undefined) assert.equal(inShort(event), expected, "what a death entails");
+    this.work.judge(entry);
     this.#judgeEvent(entry, {
       isAftermath: expected !== undefined,
       heardAtMs: (agentId) => heardAtMs(agentId, sequence),
@@ -53,6 +56,7 @@ export class Referee {
   /** Nothing more was appended together with what was judged so far. */
   judgeEndOfAppend(): void {
     assert.deepEqual(this.#aftermath, [], "a death and what it entails are one append");
+    this.work.judgeEndOfAppend();
     for (const { holder, taskId } of this.leases.values()) {
       assert(this.#isLiving(holder), `${taskId} is held by ${holder}, who is dead`);
     }

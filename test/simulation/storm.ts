@@ -16,6 +16,7 @@ import {
   capture,
   check,
   claimByKey,
+  covers,
   describe,
   type Event,
   emptyState,
@@ -24,6 +25,9 @@ import {
   observedId,
   printEvent,
   type State,
+  type Stretch,
+  sessionId,
+  stretchesAfter,
 } from "../../src/core/index.ts";
 import { type Entry, LogError } from "../../src/log/index.ts";
 import {
@@ -38,8 +42,11 @@ import { ManualClock } from "../../src/testing/manual-clock.ts";
 import { Random } from "../../src/testing/random.ts";
 import { SimulatedDisk } from "../../src/testing/simulated-disk.ts";
 import { SimulatedLog } from "../../src/testing/simulated-log.ts";
+import { AnyWork, type Present } from "./any-work.ts";
 import { claimUnder, fitting, forecast, judge } from "./forecast.ts";
+import { Ledger, type Said, type Told } from "./ledger.ts";
 import { Referee } from "./referee.ts";
+import { either, forecastWork, isWork } from "./work-forecast.ts";
 
 /** One run of the process, from its start to its end. */
 type Life = {
@@ -136,6 +143,10 @@ export class Storm {
     { isFiltered: true, afterSequence: 0, watch: undefined, isReading: false },
   ];
   #minted = 0;
+  readonly #anyWork: AnyWork;
+  /** Jobs and sessions as they are in the plane: what is written down of them may be behind. */
+  #ledger = new Ledger();
+  #hasBurst = false;
   readonly #damaged = new Set<string>();
   #oldestSequence = 1;
   #isDiskBroken = false;
@@ -146,6 +157,7 @@ export class Storm {
     this.seed = seed;
     this.#random = new Random(seed);
     this.#disk = new SimulatedDisk(`disk-${seed}`);
+    this.#anyWork = new AnyWork(this.#random);
     this.#keep = {
       ms: this.#random.pick([20_000, 300_000, 2_592_000_000]),
       bytes: this.#random.pick([5_000, 50_000, 4_000_000_000]),
@@ -177,7 +189,12 @@ export class Storm {
     if (this.#isStopped) return this.#crash("after the disk failed");
     const kind = this.#random.weighted({
       command: 40,
-      turn: 40,
+      work: 40,
+      words: 6,
+      retell: 5,
+      // So much that a session says how far it has got; it takes its time, and seldom happens.
+      burst: this.seed % 25 === 0 && !this.#hasBurst ? 3 : 0,
+      turn: 45,
       claim: 8,
       acquire: 6,
       return: 3,
@@ -197,6 +214,21 @@ export class Storm {
     switch (kind) {
       case "command":
         this.#submit(life, this.#anyCommand());
+        break;
+      case "work":
+        this.#submit(life, this.#anyWork.command(this.#present(life)));
+        break;
+      case "words":
+        for (let count = this.#random.between(1, 8); count > 0; count--) {
+          const command = this.#anyWork.word(this.#present(life));
+          if (command) this.#submit(life, command);
+        }
+        break;
+      case "retell":
+        this.#retell(life);
+        break;
+      case "burst":
+        this.#burst(life);
         break;
       case "turn":
         for (let count = this.#random.between(1, 4); count > 0; count--) await this.#takeTurn();
@@ -275,9 +307,13 @@ export class Storm {
     };
     const clock = new ManualClock(this.#wallMs);
     let state: State | undefined;
+    let sequence = 0;
     const probe = {
       reset: (whole: State) => {
         state = whole;
+        sequence = whole.lastSequence;
+        this.#ledger = this.#referee.work.ledger.copy();
+        for (const { event, sequence } of found) this.#ledger.apply(event, sequence);
         this.#holders.clear();
         for (const { taskId, holder } of whole.leases.held.values()) {
           this.#holders.set(taskId, holder);
@@ -286,6 +322,8 @@ export class Storm {
       apply: (event: Event) => {
         this.#note(event.type);
         if (state) this.#judgeLine(state, event);
+        sequence += 1;
+        this.#enter(event, sequence);
       },
     };
     const opening = Plane.open({
@@ -319,6 +357,7 @@ export class Storm {
     this.#tell(`opened at entry ${plane.lastSequence}`);
     assert.equal(describe(state), describe(this.#folded), "the log gives back the state");
     this.#life = { log, plane, clock, state, aheadMs: this.#aheadMs(plane, clock) };
+    this.#judgeTold(this.#life);
   }
 
   /** The process ends, and takes with it whatever was not synced. */
@@ -406,7 +445,9 @@ export class Storm {
     assert.equal(describe(this.#life.state), describe(this.#folded));
     for (const watcher of this.#watchers) {
       // Its answer may be that it comes too late, as long as there is something to cut.
-      for (let tries = 0; tries < 50 && (tries === 0 || !watcher.watch); tries++) {
+      const isBehind = (): boolean =>
+        !watcher.watch || (!watcher.isFiltered && watcher.afterSequence < this.#durable.length);
+      for (let tries = 0; tries < 500 && (tries === 0 || isBehind()); tries++) {
         this.#watch(this.#life, watcher);
         await this.#runOut();
       }
@@ -567,7 +608,7 @@ export class Storm {
   #submit(life: Life, command: Command): void {
     // What is overdue ends first, so that the forecast sees what the command will see.
     life.plane.tick();
-    const expected = forecast(life.state, command);
+    const expected = this.#forecast(life, command);
     const sight: Sight = { events: [], firstSequence: 0, sequence: 0 };
     const before = life.plane.lastSequence;
     const answer = life.plane.submit(command, { actor: "client" }, (_, events) => {
@@ -577,18 +618,43 @@ export class Storm {
     sight.sequence = life.plane.lastSequence;
     this.#tell(`${inShort(command)} (${before} -> ${sight.sequence}, ${expected ?? "accepted"})`);
     this.#await(life, answer, sight, (outcome) => {
-      assert.equal(outcome.refusal?.code, expected, `${inShort(command)}: the other outcome`);
-      this.#note(expected ?? command.type);
+      const code = outcome.refusal?.code;
+      if (expected === either) assert(code === undefined || code === "session_gone", `${code}`);
+      else assert.equal(code, expected, `${inShort(command)}: the other outcome`);
+      this.#note(code ?? command.type);
       const isNew = command.type === "lease.acquire" && command.key === undefined;
       if (isNew && !outcome.refusal) assert.equal(sight.events.length, 1, "a new token each time");
       for (const event of sight.events) this.#learn(command, event);
     });
   }
 
+  #forecast(life: Life, command: Command): string | undefined {
+    if (!isWork(command)) return forecast(life.state, command);
+    return forecastWork(command, {
+      ...this.#present(life),
+      oldestSequence: life.log.oldestSequence,
+    });
+  }
+
+  #present({ clock, aheadMs }: Life): Present {
+    const nowMs = clock.nowMs() + aheadMs;
+    return { ledger: this.#ledger, nowMs, mint: (prefix) => this.#mint(prefix) };
+  }
+
+  #enter(event: Event, sequence: number): void {
+    try {
+      this.#ledger.apply(event, sequence);
+    } catch (fault) {
+      this.#blame(fault);
+    }
+  }
+
   /** A command that comes before anyone has looked at what is overdue. */
   #submitLate(life: Life): void {
     const ms = this.#anyTime(life);
-    const command = this.#anyCommand();
+    const command = this.#random.chance(40)
+      ? this.#anyWork.command(this.#present(life))
+      : this.#anyCommand();
     this.#wallMs += ms;
     life.clock.leap(ms);
     const sight: Sight = { events: [], firstSequence: 0, sequence: 0 };
@@ -795,6 +861,125 @@ export class Storm {
     this.#await(life, answer, sight, ({ refusal }) => assert.equal(refusal, undefined));
   }
 
+  /** A caller is back, and is told what it missed: read from the log, job by job, while all goes on. */
+  #retell(life: Life): void {
+    life.plane.tick();
+    const { sessions } = this.#ledger;
+    const curious = [...sessions.values()].filter(({ told }) => told.length > 0);
+    const session = this.#random.pickAny(
+      this.#random.chance(80) ? curious : [...sessions.values()],
+    );
+    const command = this.#anyWork.resume(this.#present(life), session);
+    if (!session || command.type !== "session.resume") return;
+    const after = command.afterEventSequence;
+    const expected = this.#forecast(life, command);
+    const wasDetached = session.detachedAtMs !== undefined;
+    const told = session.told.slice(after);
+    const isBehindCut = told.some(({ sequence }) => sequence < life.log.oldestSequence);
+    if (isBehindCut && expected === "session_gone") this.#note("resume: what it wants was cut");
+    let stretches: readonly Stretch[] = [];
+    const sight: Sight = { events: [], firstSequence: 0, sequence: 0 };
+    const answer = life.plane.submit(command, { actor: "client" }, (state, events) => {
+      this.#look(life, sight, events);
+      const journal = state.sessions.journals.get(command.sessionId);
+      const upToSequence = life.plane.lastSequence;
+      if (journal) stretches = stretchesAfter(journal, { after, upToSequence });
+    });
+    sight.sequence = life.plane.lastSequence;
+    this.#tell(`${inShort(command)} and is told (${told.length}, ${expected ?? "accepted"})`);
+    this.#await(life, answer, sight, ({ refusal }) => {
+      if (expected !== either) assert.equal(refusal?.code, expected, "the other outcome");
+      if (refusal) return;
+      this.#note(wasDetached ? "resume: was away" : "resume: took over");
+      if (life.log.oldestSequence > 1) this.#note("resume: after a cut");
+      this.#readTold(life, stretches, { after, told }).catch((fault: unknown) =>
+        this.#blame(fault),
+      );
+    });
+  }
+
+  async #readTold(
+    life: Life,
+    stretches: readonly Stretch[],
+    { after, told }: { readonly after: number; readonly told: readonly Told[] },
+  ): Promise<void> {
+    const read: number[] = [];
+    for (const stretch of stretches) {
+      const sequences: number[] = [];
+      for (const id of stretch.follows) {
+        const { afterSequence } = stretch;
+        for await (const { event, sequence } of life.plane.stream(`job/${id}`, { afterSequence })) {
+          if (sequence > stretch.upToSequence) break;
+          const isEnd = event.type === "job.ended" || event.type === "session.rejected";
+          const isSaid = event.type === "job.emitted" && !stretch.skips.includes(event.kind);
+          if (isEnd || isSaid) sequences.push(sequence);
+        }
+      }
+      sequences.sort((one, other) => one - other);
+      read.push(...sequences.slice(Math.max(0, after - stretch.eventSequence)));
+    }
+    if (life !== this.#life) return;
+    const { oldestSequence } = life.log;
+    // Who reads a stretch of which the beginning is gone cannot tell any more which number is which.
+    const isCut = stretches.some(({ afterSequence }) => afterSequence + 1 < oldestSequence);
+    if (isCut && told.length > 0) return this.#note("told again: cut in between");
+    assert.deepEqual(
+      read,
+      told.map(({ sequence }) => sequence),
+      "what was told is told again",
+    );
+    this.#note(told.length > 0 ? "told again" : "told again: nothing was missed");
+  }
+
+  /** More at once than fits between two marks of a journal. */
+  #burst(life: Life): void {
+    const { jobs, sessions } = this.#ledger;
+    const job = [...jobs.values()].find(
+      ({ id, state }) =>
+        state === "running" && [...sessions.values()].some(({ follows }) => follows.has(id)),
+    );
+    if (!job) return;
+    this.#hasBurst = true;
+    life.plane.tick();
+    if (job.state !== "running") return;
+    for (let count = 0; count < 1_100; count++) {
+      const command = say.emit(job.id, { attempt: job.attempt, body: String(count) });
+      const { refusal } = life.plane.carryOut(command, { actor: "client" }, () => undefined);
+      assert.equal(refusal, undefined);
+    }
+    this.#tell(`${job.id} says a lot`);
+    for (const { id, told } of [...sessions.values()]) {
+      const eventSequence = told.length - this.#random.below(2) * this.#random.below(50);
+      this.#submit(life, { type: "session.acknowledge", sessionId: sessionId(id), eventSequence });
+    }
+  }
+
+  /** What the journals give, from every number on, is what was told. */
+  #judgeTold({ state, log }: Life): void {
+    const { sessions } = state;
+    const { oldestSequence } = log;
+    const ids = [...this.#ledger.sessions.keys()].sort();
+    assert.deepEqual([...sessions.byId.keys()].sort(), ids, "the same sessions");
+    for (const { id, told, acknowledged, begin } of this.#ledger.sessions.values()) {
+      const journal = sessions.journals.get(sessionId(id));
+      const last = sessions.lastEventSequences.get(sessionId(id));
+      assert.equal(last, told.length, `${id} has other numbers`);
+      assert(journal && last !== undefined);
+      const isWhole = told.slice(begin).every((one) => one.neededSequence >= oldestSequence);
+      for (let after = 0; after <= last; after += 1 + (last >> 6)) {
+        if (!covers(journal, { after, last, oldestSequence })) {
+          assert(after < acknowledged || !isWhole, `${id} cannot be resumed from ${after}`);
+          continue;
+        }
+        const stretches = stretchesAfter(journal, { after, upToSequence: state.lastSequence });
+        const again = tellAgain(stretches, this.#ledger.said, { after, oldestSequence });
+        const sequences = told.slice(after).map(({ sequence }) => sequence);
+        assert.deepEqual(again, sequences, `${id} is told something else after ${after}`);
+      }
+    }
+    this.#note("journals: as they were told");
+  }
+
   #abort({ clock, aheadMs }: Life): void {
     const place = this.#random.pickAny(this.#line.filter(({ calls }) => calls.size > 0));
     const calling = this.#random.pickAny([...(place?.calls ?? [])]);
@@ -961,19 +1146,23 @@ export class Storm {
     const isSettled = plane.lastSequence === this.#durable.length;
     if (isSettled && this.#random.chance(10)) {
       assert.equal(describe(state), describe(this.#folded), "the log gives the state");
+      this.#referee.work.judgeTime(nowMs + this.#life.aheadMs);
+      this.#judgeTold(this.#life);
     }
   }
 
   /** What is gone was too old or too much, and two snapshots have it. */
   #judgeCut(log: SimulatedLog, nowMs: number): void {
     const { oldestSequence } = log;
+    const neededSequence = this.#ledger.neededSequence();
     let bytes = log.size().entriesBytes;
     for (let sequence = oldestSequence - 1; sequence >= this.#oldestSequence; sequence--) {
       const written = this.#written[sequence - 1];
       assert(written, `${sequence} was cut, and was never durable`);
       bytes += written.bytes;
-      const isOld = written.atMs < nowMs - this.#keep.ms;
+      const isOld = written.atMs < nowMs - this.#keep.ms && sequence < neededSequence;
       const isMuch = bytes > this.#keep.bytes;
+      if (isMuch && sequence >= neededSequence) this.#note("cut by size, though it was needed");
       assert(isOld || isMuch, `${sequence} was cut, and is neither old nor too much`);
       this.#note(isOld ? "cut by age" : "cut by size");
     }
@@ -1195,6 +1384,24 @@ const hungUp = new Error("the client hung up");
 
 function textOf({ event, body, actor, atMs, busSequence }: Entry): string {
   return `${event.type} ${body} by ${actor} at ${atMs} bus ${busSequence}`;
+}
+
+/** As a door does it, from the entries that are left. */
+function tellAgain(
+  stretches: readonly Stretch[],
+  said: readonly Said[],
+  { after, oldestSequence }: { readonly after: number; readonly oldestSequence: number },
+): readonly number[] {
+  return stretches.flatMap(({ eventSequence, follows, skips, ...range }) => {
+    const jobs = new Set<string>(follows);
+    const sequences = said
+      .filter(({ jobId }) => jobs.has(jobId))
+      .filter(({ kind }) => kind === undefined || !skips.includes(kind))
+      .map(({ sequence }) => sequence)
+      .filter((sequence) => sequence >= oldestSequence)
+      .filter((sequence) => sequence > range.afterSequence && sequence <= range.upToSequence);
+    return sequences.slice(Math.max(0, after - eventSequence));
+  });
 }
 
 /** The same place in line, by the same key. */

@@ -1,0 +1,281 @@
+/** Objects to whatever should not have happened to a job or a session. Part of the referee, and as plain. */
+import assert from "node:assert/strict";
+import type { Amount, Event, Job } from "../../src/core/index.ts";
+import type { Entry } from "../../src/log/index.ts";
+import { hundredths, Ledger, type LedgerJob, type LedgerSession } from "./ledger.ts";
+
+const dayMs = 86_400_000;
+
+export class WorkReferee {
+  readonly ledger: Ledger = new Ledger();
+  /** From the opening of the log until somebody asks for something. */
+  #isRecovering = false;
+
+  judge({ event, sequence, atMs, actor }: Entry): void {
+    if (this.#isRecovering && actor !== "system") this.#judgeRecovery();
+    this.#judgeEvent(event, { atMs, actor });
+    this.ledger.apply(event, sequence);
+    if (event.type === "plane.opened") this.#isRecovering = true;
+  }
+
+  judgeEndOfAppend(): void {
+    if (this.#isRecovering) this.#judgeRecovery();
+    for (const job of this.ledger.jobs.values()) {
+      if (job.state === "ended") assert.equal(job.reserved.size, 0, `${job.id} owes still`);
+      this.#judgeOrphan(job);
+    }
+  }
+
+  /** Whatever has a time has ended at it. */
+  judgeTime(nowMs: number): void {
+    for (const { id, detachedAtMs, windowMs } of this.ledger.sessions.values()) {
+      const isOver = detachedAtMs !== undefined && detachedAtMs + windowMs <= nowMs;
+      assert(!isOver, `${id} could be resumed until ${detachedAtMs}`);
+    }
+    for (const job of this.ledger.jobs.values()) {
+      const isEnded = job.state === "ended";
+      const isHeld = isEnded && this.#hasOffspring(job);
+      const endsAtMs = isEnded ? job.endedAtMs + dayMs : deadlineOf(job);
+      assert(endsAtMs > nowMs || isHeld, `${job.id} should be over`);
+    }
+  }
+
+  #judgeEvent(event: Event, how: { readonly atMs: number; readonly actor: string }): void {
+    const { ledger } = this;
+    const { atMs } = how;
+    switch (event.type) {
+      case "job.preparing":
+        this.#judgeNew(event.job, atMs);
+        return;
+      case "job.accepted":
+        if (!ledger.jobs.has(event.job.id)) this.#judgeNew(event.job, atMs);
+        else assert.equal(ledger.job(event.job.id).state, "preparing", "accepted once");
+        assert.equal(event.job.state, "pending");
+        return;
+      case "job.withdrawn":
+        assert.equal(ledger.job(event.jobId).state, "preparing", "what was accepted stays");
+        return;
+      case "job.joined": {
+        const job = this.#require(event.jobId, ["pending", "running"]);
+        assert(!job.sessions.includes(event.sessionId), "it asked for it before");
+        return;
+      }
+      case "job.started": {
+        const job = this.#require(event.jobId, ["pending"]);
+        assert.equal(event.attempt, job.attempt + 1);
+        assert.equal(event.atMs, atMs);
+        return;
+      }
+      case "job.emitted": {
+        const job = this.#require(event.jobId, ["running"]);
+        const { workerSequence, kind, ownSequence } = event;
+        assert((workerSequence ?? Number.POSITIVE_INFINITY) > job.workerSequence, "said twice");
+        assert.equal(ownSequence, this.#nextOwn(job, kind), "its number in its own session");
+        return;
+      }
+      case "job.reserved": {
+        const job = this.#require(event.jobId, ["running"]);
+        assert(!job.reserved.has(event.reservationId), "reserved twice");
+        this.#judgeReserved(job, event.amounts);
+        return;
+      }
+      case "job.settled":
+        assert(ledger.job(event.jobId).reserved.has(event.reservationId), "nothing to settle");
+        return;
+      case "job.cancelling": {
+        const job = this.#require(event.jobId, ["running"]);
+        assert.equal(job.cancelledUntilMs, undefined, "cancelled once");
+        assert(event.untilMs >= atMs);
+        return;
+      }
+      case "job.orphaned": {
+        const job = this.#require(event.jobId, ["running"]);
+        if (this.#isRecovering) assert(job.isRemote, "nobody will come back for it");
+        else assert.equal(job.orphanedUntilMs, undefined, "lost once");
+        return;
+      }
+      case "job.reclaimed": {
+        const { orphanedUntilMs } = this.#require(event.jobId, ["running"]);
+        assert(orphanedUntilMs !== undefined && orphanedUntilMs > atMs, "too late");
+        return;
+      }
+      case "job.offered": {
+        const job = this.#require(event.jobId, ["running"]);
+        assert(job.isRepeatable, "what it has done already would be done twice");
+        assert.equal(job.cancelledUntilMs, undefined, "who cancelled it was told that it ends");
+        this.#judgeLoss(job, atMs);
+        return;
+      }
+      case "job.ended":
+        this.#judgeEnd(event, how);
+        return;
+      case "job.forgotten": {
+        const job = this.#require(event.jobId, ["ended"]);
+        assert(atMs >= job.endedAtMs + dayMs, "too soon");
+        assert(!this.#hasOffspring(job), "others spend what it may");
+        return;
+      }
+
+      case "session.opened":
+        assert(!ledger.sessions.has(event.session.id), "an id is given once");
+        return;
+      case "session.resumed": {
+        const before = this.#requireOpen(event.session.id, atMs);
+        assert.equal(event.session.attachment, before.attachment + 1);
+        assert.equal(event.session.principal, before.principal);
+        assert.notEqual(event.session.tokenHash, before.tokenHash, "each token is good once");
+        assert.equal(event.session.detachedAtMs, undefined);
+        return;
+      }
+      case "session.detached":
+        assert.equal(this.#requireOpen(event.sessionId, atMs).detachedAtMs, undefined);
+        assert.equal(event.atMs, atMs);
+        return;
+      case "session.expired": {
+        const { detachedAtMs, windowMs } = ledger.session(event.sessionId);
+        assert(detachedAtMs !== undefined, "somebody was there");
+        assert(atMs >= detachedAtMs + windowMs, "it could have been resumed");
+        return;
+      }
+      case "session.acknowledged": {
+        const { told, acknowledged } = this.#requireOpen(event.sessionId, atMs);
+        assert(event.eventSequence > acknowledged && event.eventSequence <= told.length);
+        return;
+      }
+      case "session.followed": {
+        const job = this.#require(event.jobId, ["pending", "running", "ended"]);
+        assert.equal(event.hasEnded, job.state === "ended");
+        const session = ledger.sessions.get(event.sessionId);
+        if (!event.recalled || !session) return;
+        const past = ledger.past(session, event.jobId, event.recalled.afterSequence);
+        assert.equal(event.recalled.count, past.length, "as many as there are");
+        return;
+      }
+      case "session.left":
+        assert(ledger.isFollowing(event.sessionId, event.jobId), "it had not followed");
+        return;
+      case "session.rejected":
+        this.#requireOpen(event.sessionId, atMs);
+        assert(!ledger.jobs.has(event.jobId), "a refusal is of no job");
+        return;
+      default:
+        return;
+    }
+  }
+
+  #judgeNew(job: Job, atMs: number): void {
+    const { ledger } = this;
+    assert(!ledger.jobs.has(job.id) && !ledger.forgotten.has(job.id), "an id is given once");
+    for (const other of ledger.jobs.values()) {
+      const isSame = other.principal === job.principal && other.key?.text === job.key?.text;
+      assert(!isSame || job.key === undefined, `${other.id} has the key`);
+      const isAgain = other.sessions[0] === job.sessionIds[0] && other.requestId === job.requestId;
+      assert(!isAgain, `${other.id} is the same request`);
+    }
+    assert((job.grant.expiresAtMs ?? Number.POSITIVE_INFINITY) > atMs);
+    if (job.parentId === undefined) return;
+    const parent = ledger.job(job.parentId);
+    assert.notEqual(parent.state, "ended", "what has ended asks for nothing");
+    assert.equal(parent.principal, job.principal);
+    assert((job.grant.expiresAtMs ?? Number.POSITIVE_INFINITY) <= parent.expiresAtMs);
+  }
+
+  /** What is set aside is within every cap above it. */
+  #judgeReserved(job: LedgerJob, amounts: readonly Amount[]): void {
+    for (const { id, purses } of this.ledger.lineage(job)) {
+      for (const [currency, { cap, spent, reserved }] of purses) {
+        const wanted = amounts
+          .filter((amount) => amount.currency === currency)
+          .reduce((sum, amount) => sum + hundredths(amount), 0);
+        assert(wanted === 0 || spent + reserved + wanted <= cap, `${id} cannot spend that much`);
+      }
+    }
+  }
+
+  #judgeEnd(
+    event: Event & { readonly type: "job.ended" },
+    { atMs, actor }: { readonly atMs: number; readonly actor: string },
+  ): void {
+    const job = this.#require(event.jobId, ["pending", "running"]);
+    const { status } = event.outcome;
+    const code = event.outcome.status === "success" ? "" : event.outcome.failure.code;
+    assert.equal(event.atMs, atMs);
+    assert.equal(job.reserved.size, 0, "what it had set aside is settled first");
+    const isRunning = job.state === "running";
+    const isCancelled = isRunning && job.cancelledUntilMs !== undefined;
+    if (isCancelled) assert.equal(status, "cancelled", "who cancelled it was told so");
+    if (status === "success") assert(isRunning && actor === "client", "nobody has done it");
+    if (status === "timed_out") assert(isRunning && atMs >= job.startedAtMs + job.runMsMax);
+    if (code === "grant_expired") assert(atMs >= job.expiresAtMs, "its grant was good still");
+    if (code === "worker_lost") this.#judgeLoss(job, atMs);
+    if (actor !== "system") return;
+    const isDue = deadlineOf(job) <= atMs || (this.#isRecovering && isRunning);
+    assert(isDue || this.#isForsaken(job), `${job.id} was ended by nobody`);
+  }
+
+  #judgeLoss(job: LedgerJob, atMs: number): void {
+    if (this.#isRecovering) assert(!job.isRemote, "its worker may come back");
+    else assert((job.orphanedUntilMs ?? Number.POSITIVE_INFINITY) <= atMs, "lost too soon");
+  }
+
+  /** Of what this process ran nothing is left, and what others run is waited for. */
+  #judgeRecovery(): void {
+    this.#isRecovering = false;
+    for (const job of this.ledger.jobs.values()) {
+      assert.notEqual(job.state, "preparing", `${job.id} was told to nobody`);
+      if (job.state !== "running") continue;
+      assert(job.isRemote, `${job.id} runs, and nobody runs it`);
+      assert.notEqual(job.orphanedUntilMs, undefined, `${job.id} is waited for without end`);
+    }
+    for (const { id, detachedAtMs } of this.ledger.sessions.values()) {
+      assert.notEqual(detachedAtMs, undefined, `${id} is attached to nothing`);
+    }
+  }
+
+  /** What did not end well took along what it had asked for. */
+  #judgeOrphan(job: LedgerJob): void {
+    if (!this.#isForsaken(job) || job.state === "ended") return;
+    const isStopping = job.state === "running" && job.cancelledUntilMs !== undefined;
+    assert(isStopping, `${job.id} goes on without ${job.parentId}`);
+  }
+
+  #isForsaken({ parentId }: LedgerJob): boolean {
+    const { jobs, forgotten } = this.ledger;
+    const parent =
+      parentId === undefined ? undefined : (jobs.get(parentId) ?? forgotten.get(parentId));
+    return parent?.state === "ended" && parent.status !== "success";
+  }
+
+  #hasOffspring({ id }: LedgerJob): boolean {
+    return [...this.ledger.jobs.values()].some(({ parentId }) => parentId === id);
+  }
+
+  #nextOwn(job: LedgerJob, kind: string): number | undefined {
+    const session = this.ledger.sessions.get(job.sessions[0] ?? "");
+    if (!session?.follows.has(job.id) || session.skips.includes(kind)) return undefined;
+    return session.told.length + 1;
+  }
+
+  #require(id: string, states: readonly LedgerJob["state"][]): LedgerJob {
+    const job = this.ledger.job(id);
+    assert(states.includes(job.state), `${id} is ${job.state}`);
+    return job;
+  }
+
+  /** It is there, and if nobody is connected, its time is not over. */
+  #requireOpen(id: string, atMs: number): LedgerSession {
+    const session = this.ledger.session(id);
+    const { detachedAtMs, windowMs } = session;
+    assert(detachedAtMs === undefined || atMs < detachedAtMs + windowMs, `${id} is gone`);
+    return session;
+  }
+}
+
+/** When an unfinished job ends by itself. */
+function deadlineOf(job: LedgerJob): number {
+  if (job.state !== "running") return job.expiresAtMs;
+  const { startedAtMs, runMsMax, expiresAtMs, cancelledUntilMs, orphanedUntilMs } = job;
+  const never = Number.POSITIVE_INFINITY;
+  const others = [cancelledUntilMs ?? never, orphanedUntilMs ?? never];
+  return Math.min(startedAtMs + runMsMax, expiresAtMs, ...others);
+}
