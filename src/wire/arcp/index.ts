@@ -190,6 +190,15 @@ export {
 } from "./session.ts";
 export { printTimestamp, readTimestamp } from "./timestamps.ts";
 export {
+  printTraceparent,
+  readTraceparent,
+  type TraceHeaders,
+  type TracePoint,
+  traceHeadersIn,
+  traceHeadersKey,
+  traceHeadersOf,
+} from "./trace-headers.ts";
+export {
   isOptional,
   isVendorKind,
   isVendorName,

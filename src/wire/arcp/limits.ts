@@ -8,6 +8,8 @@ export const limits = {
   tokenLengthMax: 16_384,
   /** What is said in words: a reason, a message, a summary. Cut, not refused. */
   wordsLengthMax: 4_096,
+  /** What W3C asks everybody to pass on. */
+  tracestateLengthMax: 512,
   idempotencyKeyLengthMax: 256,
   /** Features, encodings, statuses in a filter. */
   listLengthMax: 1_000,

@@ -1,0 +1,56 @@
+/**
+ * Where in a trace something was asked for, as W3C's Trace Context writes it: the values of the two headers that
+ * HTTP has for it. A frame carries them in its extensions (ARCP-183).
+ */
+import { isObject, type JsonObject } from "./fields.ts";
+import { traceContextFrom } from "./ids.ts";
+import { limits } from "./limits.ts";
+
+export type TraceHeaders = { readonly traceparent: string; readonly tracestate?: string };
+
+export const traceHeadersKey = "x-vendor.opentelemetry.tracecontext";
+
+/** What they say, one by one. */
+export type TracePoint = {
+  readonly traceId: string;
+  readonly spanId: string;
+  /** One byte, of which the lowest bit says that the trace is recorded. */
+  readonly flags: number;
+};
+
+export function printTraceparent({ traceId, spanId, flags }: TracePoint): string {
+  return `00-${traceId}-${spanId}-${(flags & 255).toString(16).padStart(2, "0")}`;
+}
+
+/** Flags may be any, and a later version may say more: what is known of it is read. */
+export function readTraceparent(text: string): TracePoint | undefined {
+  const { traceId, parentSpanId: spanId } = traceContextFrom(text) ?? {};
+  if (traceId === undefined || spanId === undefined) return undefined;
+  return { traceId, spanId, flags: Number.parseInt(text.slice(flagsAt, flagsAt + 2), 16) };
+}
+
+const flagsAt = "00-".length + 32 + "-".length + 16 + "-".length;
+
+/** Of a frame. What is no header is as good as nothing: it goes on into requests of HTTP. */
+export function traceHeadersIn(extensions: JsonObject | undefined): TraceHeaders | undefined {
+  const carried = extensions?.[traceHeadersKey];
+  if (!isObject(carried)) return undefined;
+  const { traceparent, tracestate } = carried;
+  const point = typeof traceparent === "string" ? readTraceparent(traceparent) : undefined;
+  if (!point) return undefined;
+  const isState =
+    typeof tracestate === "string" &&
+    tracestate.length <= limits.tracestateLengthMax &&
+    /^[\x20-\x7e]+$/.test(tracestate);
+  return { traceparent: printTraceparent(point), ...(isState && { tracestate }) };
+}
+
+/**
+ * Of a trace of which only the id is known: below a span that nobody has, the same one for all who know no more.
+ * It counts as recorded, because whoever named a trace wants to see it.
+ */
+export function traceHeadersOf(traceId: string): TraceHeaders {
+  const [first, second] = [traceId.slice(0, 16), traceId.slice(16)];
+  const spanId = /^0+$/.test(second) ? first : second;
+  return { traceparent: printTraceparent({ traceId, spanId, flags: 1 }) };
+}
