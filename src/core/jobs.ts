@@ -39,6 +39,7 @@ type JobRecord = {
   /** What the session called its request. */
   readonly requestId: string;
   readonly traceId: string;
+  readonly trace?: Trace;
   readonly parentId?: JobId;
   /** What the parent calls it. */
   readonly delegateId?: string;
@@ -56,6 +57,9 @@ type JobRecord = {
   /** How often it was started. What an earlier attempt says is not heard. */
   readonly attempt: number;
 };
+
+/** Where in a trace it was asked for, if that was told: passed on, never read. */
+export type Trace = { readonly traceparent: string; readonly tracestate?: string };
 
 /** What a caller calls its request, so that asking twice is asking once. */
 export type Key = {
@@ -107,6 +111,7 @@ export type SubmitJob = {
   readonly principal: string;
   readonly requestId: string;
   readonly traceId: string;
+  readonly trace?: Trace;
   /** What it was resolved to, or why it could not be: other things are looked at first. */
   readonly agent: { readonly name: string; readonly refusal?: never } | Refused;
   readonly isRepeatable: boolean;
@@ -350,6 +355,7 @@ function submit(jobs: Jobs, command: SubmitJob, nowMs: number): Decision<JobEven
     sessionIds: [command.sessionId],
     requestId: command.requestId,
     traceId: command.traceId,
+    ...(command.trace && { trace: command.trace }),
     ...(parentId !== undefined && { parentId }),
     ...(delegateId !== undefined && { delegateId }),
     depth,

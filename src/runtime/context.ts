@@ -3,7 +3,13 @@
  * resolve when they are kept; they reject only if they are no words, never because nobody is connected.
  */
 import type { Amount, Capabilities, Job, JobId } from "../core/index.ts";
-import { ArcpError, isArcpError, type LogLevel } from "../wire/arcp/index.ts";
+import {
+  ArcpError,
+  isArcpError,
+  type LogLevel,
+  type TraceHeaders,
+  traceHeadersOf,
+} from "../wire/arcp/index.ts";
 import type { Attempt } from "./attempt.ts";
 import type { HeldCredential } from "./credentials.ts";
 import { type ChunkBody, ResultStream } from "./result-stream.ts";
@@ -13,6 +19,12 @@ export type ToolError = {
   readonly message: string;
   readonly retryable: boolean;
 };
+
+/** Does what a tool does. It says what that came to, and tells the tool where in a trace it is called. */
+export type ToolRun<Result> = (
+  spend: (actual: Amount) => void,
+  trace: TraceHeaders,
+) => Promise<Result> | Result;
 
 export type DelegateOptions = {
   readonly agent: string;
@@ -34,7 +46,11 @@ export type Delegated = {
 /** What a context needs that is not its own. */
 export type Surroundings = {
   readonly newId: (kind: "result" | "call" | "delegate" | "reservation") => string;
-  readonly delegate: (parent: Job, options: DelegateOptions) => Promise<Delegated>;
+  readonly delegate: (
+    parent: Job,
+    options: DelegateOptions,
+    trace: TraceHeaders | undefined,
+  ) => Promise<Delegated>;
   readonly credentialsOf: (jobId: JobId) => readonly HeldCredential[];
   readonly rotate: (
     attempt: Attempt,
@@ -49,6 +65,8 @@ export type JobContextOptions = {
   readonly attempt: Attempt;
   readonly signal: AbortSignal;
   readonly surroundings: Surroundings;
+  /** Where in a trace the job is, if someone knows better than whoever asked for it. */
+  readonly trace?: (() => TraceHeaders) | undefined;
 };
 
 export class JobContext {
@@ -66,9 +84,10 @@ export class JobContext {
   readonly #job: Job;
   readonly #attempt: Attempt;
   readonly #surroundings: Surroundings;
+  readonly #trace: (() => TraceHeaders) | undefined;
   #stream: ResultStream | undefined;
 
-  constructor({ job, attempt, signal, surroundings }: JobContextOptions) {
+  constructor({ job, attempt, signal, surroundings, trace }: JobContextOptions) {
     const [agent = "", version] = job.agent.split("@");
     const { expiresAt } = job.grant;
     this.jobId = job.id;
@@ -83,6 +102,12 @@ export class JobContext {
     this.#job = job;
     this.#attempt = attempt;
     this.#surroundings = surroundings;
+    this.#trace = trace;
+  }
+
+  /** Where in its trace the job is: for whoever it asks for something. */
+  get traceContext(): TraceHeaders {
+    return this.#trace?.() ?? this.#job.trace ?? traceHeadersOf(this.traceId);
   }
 
   emitEvent(kind: string, body: unknown): Promise<void> {
@@ -166,7 +191,7 @@ export class JobContext {
       readonly args?: Readonly<Record<string, unknown>>;
       readonly costMax?: Amount;
     },
-    run: (spend: (actual: Amount) => void) => Promise<Result> | Result,
+    run: ToolRun<Result>,
   ): Promise<Result> {
     const call_id = await this.toolCall(call);
     try {
@@ -179,16 +204,13 @@ export class JobContext {
     }
   }
 
-  async #within<Result>(
-    costMax: Amount | undefined,
-    run: (spend: (actual: Amount) => void) => Promise<Result> | Result,
-  ): Promise<Result> {
-    if (!costMax) return await run(() => undefined);
+  async #within<Result>(costMax: Amount | undefined, run: ToolRun<Result>): Promise<Result> {
+    if (!costMax) return await run(() => undefined, this.traceContext);
     const id = this.#surroundings.newId("reservation");
     const actual: Amount[] = [];
     await this.#attempt.reserve(id, [costMax]);
     try {
-      return await run((amount) => actual.push(amount));
+      return await run((amount) => actual.push(amount), this.traceContext);
     } finally {
       // Nothing said is all of it: what was under way may have cost it.
       await this.#attempt.settle(id, actual.length > 0 ? actual : [costMax]);
@@ -242,7 +264,7 @@ export class JobContext {
 
   /** Asks another agent to do something, within what this job may do itself. */
   delegate(options: DelegateOptions): Promise<Delegated> {
-    return this.#surroundings.delegate(this.#job, options);
+    return this.#surroundings.delegate(this.#job, options, this.#trace?.());
   }
 
   /** What was streamed, if anything was. For who runs the handler. */

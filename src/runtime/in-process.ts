@@ -34,10 +34,11 @@ export class InProcessWorker implements Worker {
     this.#surroundings = surroundings;
   }
 
-  run({ job, input, attempt }: Work): void {
+  run({ job, input, attempt, trace }: Work): void {
     const controller = new AbortController();
     const surroundings = this.#surroundings;
-    const context = new JobContext({ job, attempt, signal: controller.signal, surroundings });
+    const { signal } = controller;
+    const context = new JobContext({ job, attempt, signal, surroundings, trace });
     this.#running.set(job.id, controller);
     void this.#execute(context, input).then((outcome) => attempt.end(outcome));
   }

@@ -13,6 +13,7 @@ export type { Handler } from "./in-process.ts";
 export type { Revocation } from "./revocations.ts";
 export {
   type AgentOptions,
+  type Around,
   type IdKind,
   type JobRequest,
   Runtime,

@@ -18,7 +18,13 @@ import {
   jobId as toJobId,
 } from "../core/index.ts";
 import { type Clock, type Outcome, type Plane, SteadyClock } from "../plane/index.ts";
-import { ArcpError, Assembly, type JsonObject, normaliseBody } from "../wire/arcp/index.ts";
+import {
+  ArcpError,
+  Assembly,
+  type JsonObject,
+  normaliseBody,
+  type TraceHeaders,
+} from "../wire/arcp/index.ts";
 import { Attempt } from "./attempt.ts";
 import { Catalogue, fullName, type Offer } from "./catalogue.ts";
 import type { Delegated, DelegateOptions } from "./context.ts";
@@ -31,7 +37,7 @@ import {
 import { toArcpError } from "./errors.ts";
 import { type Handler, InProcessWorker } from "./in-process.ts";
 import { limits } from "./limits.ts";
-import type { Worker } from "./worker.ts";
+import type { Work, Worker } from "./worker.ts";
 
 export type RuntimeOptions = {
   readonly plane: Plane;
@@ -40,6 +46,7 @@ export type RuntimeOptions = {
   readonly rules?: Rules;
   /** What a job of a session waits for before it says more: whoever listens there is far behind. */
   readonly pace?: (sessionId: SessionId) => Promise<void> | undefined;
+  readonly around?: Around;
   readonly onFault: (fault: unknown) => void;
   /** Makes credentials for jobs that need some. Without it, no job has any. */
   readonly provisioner?: Provisioner;
@@ -50,6 +57,16 @@ export type RuntimeOptions = {
   /** Told why a job got no credentials. Whoever asked for it is not told that. */
   readonly onIssueFailure?: (failure: { readonly jobId: JobId; readonly error: unknown }) => void;
 };
+
+/**
+ * Something that every job is run inside of: a span of a trace, say. It calls `run`, which resolves when the job has
+ * ended, however that came about. Given what says where in a trace whoever asks just then is, what the job
+ * asks others for is asked for from there.
+ */
+export type Around = (
+  job: Job,
+  run: (trace?: () => TraceHeaders) => Promise<JobOutcome>,
+) => unknown;
 
 export type IdKind = "job" | "result" | "call" | "delegate" | "reservation" | "credential";
 
@@ -71,6 +88,8 @@ export type JobRequest = {
   readonly principal: string;
   readonly requestId: string;
   readonly traceId: string;
+  /** Where in a trace it was asked for, if that was told. */
+  readonly trace?: TraceHeaders;
   readonly capabilities?: unknown;
   readonly expiresAt?: string;
   readonly runMsMax?: number;
@@ -127,7 +146,8 @@ export class Runtime implements Disposable {
     };
     const surroundings = {
       newId: this.#options.newId,
-      delegate: (parent: Job, wanted: DelegateOptions) => this.delegate(parent, wanted),
+      delegate: (parent: Job, wanted: DelegateOptions, trace?: TraceHeaders) =>
+        this.delegate(parent, wanted, trace),
       credentialsOf: (jobId: JobId) => this.credentialsOf(jobId),
       rotate: (...rotation: Parameters<Runtime["rotateCredential"]>) =>
         this.rotateCredential(...rotation),
@@ -274,7 +294,7 @@ export class Runtime implements Disposable {
   }
 
   /** Another job, within what this one may do. What is refused is told as the result of a tool (ARCP-176). */
-  async delegate(parent: Job, options: DelegateOptions): Promise<Delegated> {
+  async delegate(parent: Job, options: DelegateOptions, trace?: TraceHeaders): Promise<Delegated> {
     const { newId } = this.#options;
     const { agent, input = null, leaseRequest, leaseConstraints } = options;
     const delegateId = options.delegateId ?? newId("delegate");
@@ -289,7 +309,7 @@ export class Runtime implements Disposable {
       child_job_id: childId,
     });
     try {
-      return await this.#delegateAs(parent, { ...options, delegateId, childId });
+      return await this.#delegateAs(parent, { ...options, delegateId, childId, trace });
     } catch (error) {
       const payload = error instanceof ArcpError ? error.toPayload() : undefined;
       if (payload) await attempt.emit("tool_result", { call_id: delegateId, error: payload });
@@ -299,9 +319,14 @@ export class Runtime implements Disposable {
 
   async #delegateAs(
     parent: Job,
-    wanted: DelegateOptions & { readonly delegateId: string; readonly childId: JobId },
+    wanted: DelegateOptions & {
+      readonly delegateId: string;
+      readonly childId: JobId;
+      readonly trace: TraceHeaders | undefined;
+    },
   ): Promise<Delegated> {
     const { agent, delegateId, childId, input = null, leaseRequest, leaseConstraints } = wanted;
+    const trace = wanted.trace ?? parent.trace;
     const resolved = this.catalogue.resolve(agent);
     const refusal = resolved.refusal ?? (await this.#mayDelegate(parent, resolved.agent));
     if (refusal) throw toArcpError(refusal);
@@ -319,6 +344,7 @@ export class Runtime implements Disposable {
       principal: parent.principal,
       requestId: `delegate/${childId}`,
       traceId: parent.traceId,
+      ...(trace && { trace }),
       capabilities: leaseRequest ?? {},
       ...(expiresAt !== undefined && { expiresAt }),
       parentId: parent.id,
@@ -438,9 +464,28 @@ export class Runtime implements Disposable {
     const begin = ({ value: input }: Outcome<string | undefined>): void => {
       // It may have been cancelled in the meantime.
       if (input !== undefined && this.#runs.get(jobId) === worker)
-        worker.run({ job, input, attempt });
+        this.#run(worker, { job, input, attempt });
     };
     kept.then(begin).catch(this.#options.onFault);
+  }
+
+  /** Whatever becomes of what it is run inside of, it is run, and once. */
+  #run(worker: Worker, work: Work): void {
+    const { around, onFault } = this.#options;
+    if (!around) {
+      worker.run(work);
+      return;
+    }
+    let ending: Promise<JobOutcome> | undefined;
+    const run = (trace?: () => TraceHeaders): Promise<JobOutcome> => {
+      if (ending !== undefined) return ending;
+      ending = this.ending(work.job.id);
+      worker.run(trace ? { ...work, trace } : work);
+      return ending;
+    };
+    void Promise.try(around, work.job, run)
+      .catch(onFault)
+      .then(() => run());
   }
 
   #free(jobId: JobId): void {

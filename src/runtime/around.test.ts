@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Outcome } from "../core/index.ts";
+import { turns } from "../testing/test-plane.ts";
+import { resultOf, TestRuntime } from "../testing/test-runtime.ts";
+import { traceHeadersOf } from "../wire/arcp/index.ts";
+import type { JobContext } from "./context.ts";
+import type { Around } from "./runtime.ts";
+
+const traceId = "392b193cf3cefb1e7864ff0932afab10";
+const trace = { traceparent: `00-${traceId}-90ebdc8a3358ab63-03`, tracestate: "vendor=1" };
+
+test("a job is run inside of what the runtime was given, until it has ended", async () => {
+  const heard: unknown[] = [];
+  const around: Around = async (job, run) => {
+    heard.push(`before ${job.agent}`);
+    const { status } = await run();
+    heard.push(`after ${status}`);
+  };
+  await using scene = await TestRuntime.open({ around });
+  await scene.run(() => heard.push("within"));
+  await scene.run(() => Promise.reject(new Error("no")));
+  assert.deepEqual(heard, [
+    "before agent",
+    "within",
+    "after success",
+    "before agent",
+    "after error",
+  ]);
+});
+
+test("what it is run inside of hears how the job ended, not what its handler came to", async () => {
+  const { promise: ended, resolve } = Promise.withResolvers<Outcome>();
+  await using scene = await TestRuntime.open({
+    around: async (_, run) => resolve(await run()),
+  });
+  const running = scene.run(() => new Promise(() => {}), { runMsMax: 1_000 });
+  await turns();
+  scene.clock.leap(1_000);
+  scene.plane.tick();
+  assert.equal((await running).status, "timed_out");
+  assert.equal((await ended).status, "timed_out");
+});
+
+const faulty: Readonly<Record<string, Around>> = {
+  "throws at once": () => {
+    throw new Error("faulty");
+  },
+  "rejects without having run it": () => Promise.reject(new Error("faulty")),
+  "rejects after having run it": async (_, run) => {
+    await run();
+    throw new Error("faulty");
+  },
+  "runs it twice": (_, run) => Promise.all([run(), run()]),
+  "forgets to run it": () => undefined,
+};
+
+for (const [what, around] of Object.entries(faulty)) {
+  test(`a job is run once inside of something that ${what}`, async () => {
+    const faults: unknown[] = [];
+    await using scene = await TestRuntime.open({ around, onFault: (fault) => faults.push(fault) });
+    let runs = 0;
+    assert.equal(resultOf(await scene.run(() => ++runs)), 1);
+    await turns();
+    assert.equal(faults.length, /throws|rejects/.test(what) ? 1 : 0);
+  });
+}
+
+test("a job knows where in its trace it was asked for, and passes it on (ARCP-184)", async () => {
+  await using scene = await TestRuntime.open();
+  using _child = scene.runtime.registerAgent("child", (_, { traceContext }) => traceContext);
+  const handler = async (_: unknown, context: JobContext): Promise<unknown> => {
+    const told = await context.callTool({ tool: "t" }, (_spend, toTool) => toTool);
+    const { done } = await context.delegate({ agent: "child" });
+    return [context.traceContext, told, await done];
+  };
+  const capabilities = { "tool.call": ["t"], "agent.delegate": ["child"] };
+  const asked = await scene.run(handler, { traceId, trace, capabilities });
+  assert.deepEqual(resultOf(asked), [trace, trace, trace]);
+  const bare = await scene.run(handler, { traceId, capabilities });
+  assert.deepEqual(
+    resultOf(bare),
+    Array.from({ length: 3 }, () => traceHeadersOf(traceId)),
+  );
+});
+
+test("who runs jobs inside of something may know better where in a trace they are", async () => {
+  let spans = 0;
+  const better = (): { readonly traceparent: string } => ({
+    traceparent: `00-${traceId}-${String(++spans).padStart(16, "0")}-01`,
+  });
+  await using scene = await TestRuntime.open({ around: (_, run) => run(better) });
+  using _child = scene.runtime.registerAgent("child", () => undefined);
+  const outcome = await scene.run(
+    async (_, context) => {
+      const { jobId } = await context.delegate({ agent: "child" });
+      return [context.traceContext.traceparent.slice(36, 52), jobId];
+    },
+    { traceId, trace, capabilities: { "agent.delegate": ["child"] } },
+  );
+  const [span, childId] = resultOf(outcome) as [string, string];
+  assert.equal(Number(span), 2);
+  const child = await scene.plane.read(({ jobs }) =>
+    [...jobs.byId.values()].find(({ id }) => id === childId),
+  );
+  assert.equal(child?.trace?.traceparent.slice(36, 52), "0".repeat(15) + 1);
+});
