@@ -64,6 +64,8 @@ export const rooms: Readonly<Record<string, Room>> = {
   // What runs inside or beside other people's hosts.
   emitters: { rooms: ["wire", "status-files"], packages: ["node:*"] },
   client: { rooms: ["wire", "transport"], packages: [] },
+  // An entry of its own, so that nobody loads OpenTelemetry who has not asked for it.
+  tracing: { rooms: ["wire", "transport"], packages: ["@opentelemetry/api"] },
   testing: { rooms: upToTesting, packages: ["node:*", "@grpc/grpc-js"] },
   "arcp-server.ts": { rooms: upToTesting, packages: ["node:*"] },
   "serve.ts": { rooms: [...upToTesting, "arcp-server.ts"], packages: ["node:*"] },
