@@ -90,8 +90,22 @@ for (const [host, module] of [
 }
 // Runs inside other people's agents: by itself, and nothing of the daemon with it.
 await build({ ...forNode, entryPoints: { status: "src/status.ts" }, format: "esm" });
+await build({
+  ...forNode,
+  entryPoints: { tracing: "src/tracing/index.ts" },
+  format: "esm",
+  // There is one for the whole process, and the user brings it.
+  external: ["@opentelemetry/api"],
+});
 await writeDeclarations(
-  ["client/index.ts", "client/arcp/index.ts", "embedded.ts", "arcp-server.ts", "status.ts"],
+  [
+    "client/index.ts",
+    "client/arcp/index.ts",
+    "embedded.ts",
+    "arcp-server.ts",
+    "status.ts",
+    "tracing/index.ts",
+  ],
   "dist/types",
 );
 cpSync("src/views/meaning/table.bin", "dist/table.bin");

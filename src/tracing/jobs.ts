@@ -7,7 +7,12 @@ import {
   type Tracer,
   trace,
 } from "@opentelemetry/api";
-import { type TraceHeaders, traceHeadersOf } from "../wire/arcp/index.ts";
+import {
+  type ErrorCode,
+  isErrorCode,
+  type TraceHeaders,
+  traceHeadersOf,
+} from "../wire/arcp/index.ts";
 import { contextOf, headersOf } from "./spans.ts";
 
 /** What is told of a job: the runtime's own has more. */
@@ -57,10 +62,17 @@ export function jobSpans(tracer: Tracer): AroundJob {
 
 function end(span: Span, { status, failure }: Ended): void {
   span.setAttribute("arcp.final_status", status);
-  if (failure) span.setAttribute("arcp.error.code", failure.code);
+  if (failure) span.setAttribute("arcp.error.code", codeOf(status, failure.code));
   // Being cancelled is no error of anyone's.
   if (failure && status !== "cancelled") {
     span.setStatus({ code: SpanStatusCode.ERROR, message: failure.message });
   }
   span.end();
+}
+
+/** As clients are told: agents fail in words of the protocol, the runtime in its own. */
+function codeOf(status: string, code: string): ErrorCode {
+  if (isErrorCode(code)) return code;
+  if (status === "cancelled") return "CANCELLED";
+  return status === "timed_out" ? "TIMEOUT" : "INTERNAL_ERROR";
 }

@@ -8,6 +8,7 @@ import {
   type Span,
   type SpanContext,
   SpanStatusCode,
+  TraceFlags,
   trace,
 } from "@opentelemetry/api";
 import {
@@ -45,6 +46,19 @@ function below({ traceId, spanId, flags }: TracePoint, tracestate: string | unde
     isRemote: true,
     ...(tracestate !== undefined && { traceState: createTraceState(tracestate) }),
   });
+}
+
+/**
+ * The active one, if its span is still there. A loop that was started while some frame was handled goes on in the
+ * context of that frame for as long as the connection lasts; nothing that it sends later is part of it.
+ */
+export function activeContext(): Context | undefined {
+  const span = trace.getActiveSpan();
+  if (!span) return undefined;
+  const { traceFlags, isRemote = false } = span.spanContext();
+  const isRecorded = (traceFlags & TraceFlags.SAMPLED) !== 0;
+  const hasEnded = isRecorded && !isRemote && !span.isRecording();
+  return hasEnded ? undefined : context.active();
 }
 
 /** Runs it with the span active, and ends the span with it. What is thrown is noted, and goes on. */

@@ -2,7 +2,7 @@
  * A transport whose frames are seen in traces (ARCP-181 to 183): a span for each one that is sent and for each one
  * that is received, and the context of the first in the frame, so that the second is below it wherever it is.
  */
-import { type Context, context, ROOT_CONTEXT, SpanKind, type Tracer } from "@opentelemetry/api";
+import { type Context, ROOT_CONTEXT, SpanKind, type Tracer } from "@opentelemetry/api";
 import type {
   CloseHandler,
   Frame,
@@ -20,7 +20,7 @@ import {
   traceHeadersOf,
 } from "../wire/arcp/index.ts";
 import { attributesOf, typeOf } from "./attributes.ts";
-import { contextOf, headersOf, within } from "./spans.ts";
+import { activeContext, contextOf, headersOf, within } from "./spans.ts";
 
 export type TracingOptions = {
   readonly tracer: Tracer;
@@ -70,7 +70,7 @@ class TracedTransport implements Transport {
 
   #sending(frame: Frame, send: (mark: Mark | undefined) => Promise<void>): Promise<void> {
     const { tracer, sendSpanName = "arcp.send" } = this.#options;
-    const parent = context.active();
+    const parent = activeContext() ?? traceOf(frame);
     const attributes = attributesOf(frame, "out");
     const name = `${sendSpanName} ${typeOf(frame)}`;
     const span = tracer.startSpan(name, { kind: SpanKind.PRODUCER, attributes }, parent);
@@ -134,12 +134,12 @@ function marked(frame: Frame, { traceId, headers }: Mark): Frame {
 /** Without printing the payload again, if the frame looks as our own printer leaves it. */
 function markedText(text: string, frame: Frame, mark: Mark): string {
   const at = text.indexOf(',"payload":');
-  // No object before the payload: what was found is the frame's own, and there are no extensions before it.
-  const isPlain = at > 0 && text.lastIndexOf("{", at) === 0 && !Object.hasOwn(frame, "extensions");
-  if (!isPlain) return JSON.stringify(marked(frame, mark));
-  const traceId = Object.hasOwn(frame, "trace_id")
-    ? ""
-    : `,"trace_id":${JSON.stringify(mark.traceId)}`;
+  const has = (name: string): boolean => Object.hasOwn(frame, name);
+  const isOwnId = frame["trace_id"] === mark.traceId;
+  // No object before the payload: what was found is the frame's own.
+  const isPlain = at > 0 && text.lastIndexOf("{", at) === 0 && !has("extensions");
+  if (!isPlain || has("trace_id") !== isOwnId) return JSON.stringify(marked(frame, mark));
+  const traceId = isOwnId ? "" : `,"trace_id":${JSON.stringify(mark.traceId)}`;
   const extensions = JSON.stringify({ [traceHeadersKey]: mark.headers });
   return `${text.slice(0, at)}${traceId},"extensions":${extensions}${text.slice(at)}`;
 }
@@ -157,7 +157,11 @@ function readText(text: string): Frame | undefined {
 /** Where it says that it was sent; else below the trace that it names, if it names one. */
 function parentOf({ extensions, trace_id }: Frame): Context {
   const carried = isObject(extensions) ? traceHeadersIn(extensions) : undefined;
-  if (carried) return contextOf(carried);
+  return carried ? contextOf(carried) : traceOf({ trace_id });
+}
+
+/** Of a frame of which nothing is known but the trace that it names. */
+function traceOf({ trace_id }: Frame): Context {
   if (typeof trace_id !== "string") return ROOT_CONTEXT;
   if (isTraceId(trace_id)) return contextOf(traceHeadersOf(trace_id));
   return contextOf({ traceparent: trace_id });
