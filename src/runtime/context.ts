@@ -12,6 +12,7 @@ import {
 } from "../wire/arcp/index.ts";
 import type { Attempt } from "./attempt.ts";
 import type { HeldCredential } from "./credentials.ts";
+import { fetchWithin, type Guard, readFileWithin, writeFileWithin } from "./guards.ts";
 import { type ChunkBody, ResultStream } from "./result-stream.ts";
 
 export type ToolError = {
@@ -45,6 +46,8 @@ export type Delegated = {
 
 /** What a context needs that is not its own. */
 export type Surroundings = {
+  /** What relative paths are in. */
+  readonly workingDirectory?: string | undefined;
   readonly newId: (kind: "result" | "call" | "delegate" | "reservation") => string;
   readonly delegate: (
     parent: Job,
@@ -220,6 +223,32 @@ export class JobContext {
   /** Resolves with the target as it was compared, which is the one to use; rejects if it is not allowed. */
   authorize(capability: string, target: string): Promise<string> {
     return this.#attempt.authorise({ capability, target });
+  }
+
+  /** All of a file that the job may read: what a link leads to counts, not its name. */
+  readFile(path: string): Promise<Buffer>;
+  readFile(path: string, encoding: BufferEncoding): Promise<string>;
+  async readFile(path: string, encoding?: BufferEncoding): Promise<Buffer | string> {
+    const data = await readFileWithin(this.#guard, path);
+    return encoding === undefined ? data : data.toString(encoding);
+  }
+
+  /** In place of what it held. Its directory must be there. */
+  writeFile(path: string, data: string | Uint8Array): Promise<void> {
+    return writeFileWithin(this.#guard, path, data);
+  }
+
+  /** As the global one, for what the job may fetch, each redirection included; it says where in a trace it is. */
+  fetch(url: string | URL, init?: RequestInit): Promise<Response> {
+    return fetchWithin(this.#guard, url, init);
+  }
+
+  get #guard(): Guard {
+    const { signal, traceContext } = this;
+    const { workingDirectory } = this.#surroundings;
+    const authorize: Guard["authorize"] = (capability, target) =>
+      this.authorize(capability, target);
+    return { authorize, workingDirectory, signal, traceContext };
   }
 
   async authorizeModel(model: string): Promise<void> {

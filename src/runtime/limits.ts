@@ -17,4 +17,10 @@ export const limits = {
   closeSlackMs: 1_000,
   /** Jobs that one worker in this process runs at a time, unless it says otherwise. */
   jobsAtOnce: 1_000,
+  /** A file that is read at once. */
+  fileBytesMax: 268_435_456,
+  /** How often a path is looked at again that has become another in the meantime. */
+  opensMax: 8,
+  /** As browsers have it. */
+  redirectsMax: 20,
 } as const;

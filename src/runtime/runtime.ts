@@ -144,8 +144,10 @@ export class Runtime implements Disposable {
       ...(version !== undefined && { version }),
       isRepeatable: isIdempotent,
     };
+    const { newId, rules = {} } = this.#options;
     const surroundings = {
-      newId: this.#options.newId,
+      newId,
+      workingDirectory: rules.workingDirectory,
       delegate: (parent: Job, wanted: DelegateOptions, trace?: TraceHeaders) =>
         this.delegate(parent, wanted, trace),
       credentialsOf: (jobId: JobId) => this.credentialsOf(jobId),
