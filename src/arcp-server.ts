@@ -20,6 +20,7 @@ import { type Log, MemoryLog, SqliteLog } from "./log/index.ts";
 import { type Clock, keepTime, Plane, SteadyClock } from "./plane/index.ts";
 import {
   type AgentOptions,
+  type Around,
   type Handler,
   type IdKind,
   type Provisioner,
@@ -47,6 +48,7 @@ import {
 export type { VendorHandler, VendorSession } from "./doors/arcp/index.ts";
 export type {
   AgentOptions,
+  Around,
   Delegated,
   DelegateOptions,
   Handler,
@@ -109,6 +111,10 @@ export type DoorSettings = RejectionOptions & {
   readonly provisioner?: Provisioner;
   /** Told of credentials that cannot be revoked, though they were tried several times. */
   readonly onRevocationFailure?: RuntimeOptions["onRevocationFailure"];
+  /** What every job is run inside of: `jobSpans` of `tipstaff/tracing`, say. */
+  readonly around?: Around;
+  /** Put around every transport that is accepted: `withTracing`, say. */
+  readonly wrap?: (transport: Transport) => Transport;
   /** Told of what goes wrong and is survived. By default, a warning of the process. */
   readonly onFault?: (fault: unknown) => void;
 };
@@ -122,6 +128,7 @@ export class ARCPServer implements AsyncDisposable {
   readonly plane: Plane;
   readonly #runtime: Runtime;
   readonly #door: ArcpDoor;
+  readonly #wrap: (transport: Transport) => Transport;
   readonly #vendorHandlers = new Map<string, VendorHandler>();
   readonly #listening = new Set<WebSocketServing | Upgrades>();
   readonly #opened = new AsyncDisposableStack();
@@ -152,8 +159,10 @@ export class ARCPServer implements AsyncDisposable {
   constructor(plane: Plane, clock: Clock, settings: DoorSettings) {
     const { onFault = warn, authorizeObserve, runtime, features, bearer, ...rest } = settings;
     const { provisioner, onRevocationFailure } = settings;
+    const { around, wrap = asItIs } = settings;
     this.plane = plane;
     this.#graceMs = settings.closeGraceMs ?? settings.cancelGraceMs ?? limits.cancelGraceMs;
+    this.#wrap = wrap;
     const { requireModelLease = true, workingDirectory } = settings;
     const newUlid = monotonicUlids({ nowMs: () => clock.nowMs(), fill: randomFillSync });
     this.#runtime = new Runtime({
@@ -166,6 +175,7 @@ export class ARCPServer implements AsyncDisposable {
       clock,
       ...(provisioner && { provisioner }),
       ...(onRevocationFailure && { onRevocationFailure }),
+      ...(around && { around }),
       pace: (sessionId: SessionId) => this.#door.pace(sessionId),
       onFault,
     });
@@ -209,7 +219,7 @@ export class ARCPServer implements AsyncDisposable {
 
   /** Whoever is at the other end may say hello. */
   accept(transport: Transport): Accepted {
-    return this.#door.accept(transport);
+    return this.#door.accept(this.#wrap(transport));
   }
 
   /** A WebSocket server of its own. Rejects with a `ListenError` if the place is taken. */
@@ -283,6 +293,10 @@ function tableOf(tokens: Readonly<Record<string, string>>): Verify {
 
 function digestOf(token: string): Buffer {
   return createHash("sha256").update(token).digest();
+}
+
+function asItIs(transport: Transport): Transport {
+  return transport;
 }
 
 function seen({ id, agent, principal }: Job): SeenJob {

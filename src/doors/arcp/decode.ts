@@ -6,10 +6,14 @@ import {
   type Envelope,
   type ListJobs,
   type Problem,
+  printTraceparent,
   type Read,
   readListJobs,
   readSubmit,
   submitFingerprint,
+  type TraceHeaders,
+  traceHeadersIn,
+  traceIdFrom,
 } from "../../wire/arcp/index.ts";
 import { statusOf } from "./encode.ts";
 import { limits } from "./limits.ts";
@@ -28,6 +32,8 @@ export function decodeSubmit(
   const { agent, input, leaseRequest, leaseConstraints, idempotencyKey } = read.value;
   const { maxRuntimeSec, parentJobId, delegateId } = read.value;
   const expiresAt = leaseConstraints?.expiresAt;
+  const trace = traceOf(envelope);
+  const traceId = envelope.traceId ?? (trace && traceIdFrom(trace.traceparent));
   return {
     value: {
       agent,
@@ -35,7 +41,8 @@ export function decodeSubmit(
       sessionId: asking.sessionId,
       principal: asking.principal,
       requestId: envelope.id,
-      traceId: envelope.traceId ?? asking.newTraceId(),
+      traceId: traceId ?? asking.newTraceId(),
+      ...(trace && { trace }),
       capabilities: leaseRequest,
       ...(expiresAt !== undefined && { expiresAt }),
       ...(maxRuntimeSec !== undefined && { runMsMax: maxRuntimeSec * 1_000 }),
@@ -47,6 +54,13 @@ export function decodeSubmit(
       needsCredentials: asking.takesCredentials,
     },
   };
+}
+
+/** Where in a trace it was asked for, in whichever of two places that is told (ARCP-10, 183). */
+function traceOf({ extensions, traceId, parentSpanId }: Envelope): TraceHeaders | undefined {
+  const carried = traceHeadersIn(extensions);
+  if (carried || traceId === undefined || parentSpanId === undefined) return carried;
+  return { traceparent: printTraceparent({ traceId, spanId: parentSpanId, flags: 1 }) };
 }
 
 export function hashOf(text: string): string {
