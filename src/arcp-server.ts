@@ -67,6 +67,7 @@ export {
 export {
   attachUpgrade as attachArcpUpgrade,
   parseHostHeader,
+  refusalOf as hostRefusal,
   startWebSocketServer,
 } from "./transport/websocket/index.ts";
 export { ArcpError as ARCPError, type ErrorCode } from "./wire/arcp/index.ts";

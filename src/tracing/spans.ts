@@ -49,16 +49,16 @@ function below({ traceId, spanId, flags }: TracePoint, tracestate: string | unde
 }
 
 /**
- * The active one, if its span is still there. A loop that was started while some frame was handled goes on in the
- * context of that frame for as long as the connection lasts; nothing that it sends later is part of it.
+ * The active one, if its span is still there, or is of the trace that is meant. A loop that was started while some
+ * frame was handled goes on in the context of that frame for as long as the connection lasts.
  */
-export function activeContext(): Context | undefined {
+export function activeContext(meant: string | undefined): Context | undefined {
   const span = trace.getActiveSpan();
   if (!span) return undefined;
-  const { traceFlags, isRemote = false } = span.spanContext();
+  const { traceId, traceFlags, isRemote = false } = span.spanContext();
   const isRecorded = (traceFlags & TraceFlags.SAMPLED) !== 0;
   const hasEnded = isRecorded && !isRemote && !span.isRecording();
-  return hasEnded ? undefined : context.active();
+  return hasEnded && traceId !== meant ? undefined : context.active();
 }
 
 /** Runs it with the span active, and ends the span with it. What is thrown is noted, and goes on. */

@@ -173,6 +173,11 @@ test("what a loop sends after the frame that started it is in the trace that it 
   await sent((near) => context.with(within, () => near.send(named)));
   const [span] = takeSpans();
   assert.equal(span?.spanContext().traceId, traceId);
+  await sent((near) => context.with(within, () => near.send(frame)));
+  assert.equal(takeSpans()[0]?.parentSpanContext, undefined);
+  const sameTrace = { ...frame, trace_id: ended.spanContext().traceId };
+  await sent((near) => context.with(within, () => near.send(sameTrace)));
+  assert.equal(takeSpans()[0]?.parentSpanContext?.spanId, ended.spanContext().spanId);
 });
 
 test("a frame that is received has a span below the one that sent it, and is handled inside (ARCP-181, 183)", async () => {

@@ -70,7 +70,7 @@ class TracedTransport implements Transport {
 
   #sending(frame: Frame, send: (mark: Mark | undefined) => Promise<void>): Promise<void> {
     const { tracer, sendSpanName = "arcp.send" } = this.#options;
-    const parent = activeContext() ?? traceOf(frame);
+    const parent = activeContext(traceIdIn(frame)) ?? traceOf(frame);
     const attributes = attributesOf(frame, "out");
     const name = `${sendSpanName} ${typeOf(frame)}`;
     const span = tracer.startSpan(name, { kind: SpanKind.PRODUCER, attributes }, parent);
@@ -116,8 +116,12 @@ class TracedTransport implements Transport {
 type Mark = { readonly traceId: string; readonly headers: TraceHeaders };
 
 /** A trace id that the frame has is its own: it names the job's trace, which may be another (ARCP-183). */
-function markFor({ trace_id }: Frame, headers: TraceHeaders, ownId: string): Mark {
-  return { traceId: typeof trace_id === "string" && trace_id !== "" ? trace_id : ownId, headers };
+function markFor(frame: Frame, headers: TraceHeaders, ownId: string): Mark {
+  return { traceId: traceIdIn(frame) ?? ownId, headers };
+}
+
+function traceIdIn({ trace_id }: Frame): string | undefined {
+  return typeof trace_id === "string" && trace_id !== "" ? trace_id : undefined;
 }
 
 function marked(frame: Frame, { traceId, headers }: Mark): Frame {

@@ -1,0 +1,2 @@
+/** It does not care what the server is made of. */
+import "../node/client.ts";
