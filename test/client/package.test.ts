@@ -67,6 +67,35 @@ for (const open of ["openEmbedded", "startDaemon"]) {
   });
 }
 
+test("a runtime needs no OpenTelemetry; tracing says what it needs, and does with it", async (t) => {
+  const serving = `
+    import { ARCPServer } from "tipstaff/runtime";
+    await using server = await ARCPServer.open({ bearer: { token: "me" } });
+    await import("tipstaff/tracing").then(
+      ({ jobSpans, withTracing }) => console.log(jobSpans.name, withTracing.name),
+      ({ message }) => console.log(message),
+    );
+  `;
+  const without = await runProgram(t, serving);
+  assert.match(without.stdout, /^Cannot find package '@opentelemetry\/api' imported from /);
+  const packages = join(user.path, "node_modules/@opentelemetry");
+  await symlink(join(root, "node_modules/@opentelemetry"), packages);
+  assert.equal((await runProgram(t, serving)).stdout, "jobSpans withTracing\n");
+  await writeFile(join(user.path, "traced.ts"), traced);
+  assert.equal(await compile("traced.ts", surroundings["in Node"]), "");
+});
+
+const traced = `
+import { trace } from "@opentelemetry/api";
+import { ARCPServer, pairMemoryTransports, type Transport } from "tipstaff/runtime";
+import { jobSpans, withTracing } from "tipstaff/tracing";
+
+const tracer = trace.getTracer("x");
+const [near] = pairMemoryTransports();
+export const far: Transport = withTracing(near, { tracer });
+export const server: ARCPServer = await ARCPServer.open({ bearer: {}, around: jobSpans(tracer) });
+`;
+
 const program = `
 import { type Agent, type Client, connect, type Lease, TipstaffError } from "tipstaff/client";
 
