@@ -66,7 +66,7 @@ for (const [what, around] of Object.entries(faulty)) {
   });
 }
 
-test("a job knows where in its trace it was asked for, and passes it on (ARCP-184)", async () => {
+test("[ARCP-184] a job knows where in its trace it was asked for, and passes it on", async () => {
   await using scene = await TestRuntime.open();
   using _child = scene.runtime.registerAgent("child", (_, { traceContext }) => traceContext);
   const handler = async (_: unknown, context: JobContext): Promise<unknown> => {

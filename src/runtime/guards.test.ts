@@ -88,7 +88,7 @@ for (const hasDescriptorPaths of process.platform === "linux" ? [true, false] : 
       assert.deepEqual(await readdir(files.other), ["a"]);
     });
 
-    it("that a link leads to are checked as what they are", async () => {
+    it("[ARCP-149] that a link leads to are checked as what they are", async () => {
       await using files = await makeFiles();
       const { own, other } = files;
       const guard = guarding(own);
@@ -207,7 +207,7 @@ const redirecting =
     response.writeHead(status, { location }).end();
 
 describe("requests", () => {
-  it("go where the job may, and say where in a trace they come from (ARCP-184)", async () => {
+  it("[ARCP-184] go where the job may, and say where in a trace they come from", async () => {
     const seen: unknown[] = [];
     await using server = await listen(({ headers }, response) => {
       seen.push([headers["traceparent"], headers["tracestate"]]);
@@ -229,7 +229,7 @@ describe("requests", () => {
     assert.equal(seen.length, 2);
   });
 
-  it("are checked at each redirection, and stop at the first that is not allowed (ARCP-149)", async () => {
+  it("[ARCP-149] are checked at each redirection, and stop at the first that is not allowed", async () => {
     let secrets = 0;
     await using other = await listen((_, response) => {
       secrets += 1;
@@ -302,7 +302,7 @@ describe("requests", () => {
   });
 });
 
-it("a job reads, writes and fetches within its grant, from its working directory", async () => {
+it("[ARCP-146] a job reads, writes and fetches within its grant, from its working directory", async () => {
   await using files = await makeFiles();
   await using server = await listen(({ headers }, response) =>
     response.end(headers["traceparent"]),

@@ -109,7 +109,7 @@ test("every frame of a traced server carries context, and what it says of a job 
   assert.equal(named(spans, "arcp.send job.result").spanContext().traceId, jobTrace);
 });
 
-test("a submit without a trace id is given that of its context (ARCP-85)", async () => {
+test("[ARCP-85] a submit without a trace id is given that of its context", async () => {
   const carried = await serve({ extensions: { [traceHeadersKey]: { traceparent } } });
   assert.equal(carried.heard.at(-1)?.["trace_id"], askedIn);
   const whole = await serve({ trace_id: traceparent });

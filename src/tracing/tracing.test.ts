@@ -85,7 +85,7 @@ for (const [how, send] of [
   ["as an object", (near: Transport, value: Frame) => near.send(value)],
   ["as text", (near: Transport, value: Frame) => near.sendText(JSON.stringify(value))],
 ] as const) {
-  test(`a frame that is sent ${how} has a span, and carries its context (ARCP-181, 183)`, async () => {
+  test(`[ARCP-181] [ARCP-183] a frame that is sent ${how} has a span, and carries its context`, async () => {
     const arrived = await sent((near) => send(near, frame));
     const [span, ...others] = takeSpans();
     assert(span && others.length === 0);
@@ -180,7 +180,7 @@ test("what a loop sends after the frame that started it is in the trace that it 
   assert.equal(takeSpans()[0]?.parentSpanContext?.spanId, ended.spanContext().spanId);
 });
 
-test("a frame that is received has a span below the one that sent it, and is handled inside (ARCP-181, 183)", async () => {
+test("[ARCP-181] [ARCP-183] a frame that is received has a span below the one that sent it, and is handled inside", async () => {
   const state = { traceparent: `00-${traceId}-${spanId}-03`, tracestate: "vendor=some" };
   const carried = { ...frame, trace_id: "1".repeat(32), extensions: { [traceHeadersKey]: state } };
   let active: string | undefined;
@@ -199,7 +199,7 @@ test("a frame that is received has a span below the one that sent it, and is han
   assert.equal(span.spanContext().traceState?.get("vendor"), "some");
 });
 
-test("without context a frame is below the trace that it names, or begins one (ARCP-10, 183)", async () => {
+test("[ARCP-10] [ARCP-183] without context a frame is below the trace that it names, or begins one", async () => {
   const parentOf = async (parts: Frame): Promise<string | undefined> => {
     const { parentSpanContext: above } = await received(JSON.stringify({ ...frame, ...parts }));
     return above && `${above.traceId} ${above.spanId}`;
@@ -214,7 +214,7 @@ test("without context a frame is below the trace that it names, or begins one (A
   }
 });
 
-test("spans tell what ARCP-182 lists, and nothing of tokens, inputs and results", async () => {
+test("[ARCP-182] spans tell what a frame is about, and nothing of tokens, inputs and results", async () => {
   const submit = {
     ...frame,
     type: "job.submit",
@@ -300,7 +300,7 @@ test("spans can be called otherwise", async () => {
   assert.deepEqual(names, ["out session.ping", "in session.ping"]);
 });
 
-test("a job is a span below where it was asked for, above the agent's own, and above its children (ARCP-185)", async () => {
+test("[ARCP-185] a job is a span below where it was asked for, above the agent's own, and above its children", async () => {
   await using scene = await TestRuntime.open({ around: jobSpans(tracer) });
   using _child = scene.runtime.registerAgent("child", () => "done");
   const asked = { traceparent: `00-${traceId}-${spanId}-03` };

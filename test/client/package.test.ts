@@ -67,7 +67,7 @@ for (const open of ["openEmbedded", "startDaemon"]) {
   });
 }
 
-test("a runtime needs no OpenTelemetry; tracing says what it needs, and does with it", async (t) => {
+test("[ARCP-185] a runtime needs no OpenTelemetry; tracing says what it needs, and does with it", async (t) => {
   const serving = `
     import { ARCPServer } from "tipstaff/runtime";
     await using server = await ARCPServer.open({ bearer: { token: "me" } });

@@ -24,6 +24,10 @@ export type Vector = {
 const coreCredentials = "src/core/credentials.test.ts";
 const coreGlob = "src/core/glob.test.ts";
 const runtimeCredentials = "src/runtime/credentials.test.ts";
+const runtimeAround = "src/runtime/around.test.ts";
+const runtimeGuards = "src/runtime/guards.test.ts";
+const tracing = "src/tracing/tracing.test.ts";
+const packageTest = "test/client/package.test.ts";
 const wireAnswers = "src/wire/arcp/answers.test.ts";
 const wireBodies = "src/wire/arcp/bodies.test.ts";
 const wireCanonical = "src/wire/arcp/canonical.test.ts";
@@ -36,6 +40,7 @@ const wireHeartbeat = "src/wire/arcp/heartbeat.test.ts";
 const wireIds = "src/wire/arcp/ids.test.ts";
 const wireRequests = "src/wire/arcp/requests.test.ts";
 const wireSession = "src/wire/arcp/session.test.ts";
+const wireTraceHeaders = "src/wire/arcp/trace-headers.test.ts";
 const wireTimestamps = "src/wire/arcp/timestamps.test.ts";
 const interopModels = "test/interop/arcp-models.test.ts";
 
@@ -76,7 +81,7 @@ export const rules: readonly Rule[] = [
   must(
     "ARCP-10",
     "A trace id is sent as 32 hex digits only; a traceparent is understood, and a malformed one is nothing.",
-    [wireEnvelope, wireIds],
+    [wireEnvelope, wireIds, tracing],
   ),
   must("ARCP-11", "A payload is always an object.", [wireEnvelope]),
   must(
@@ -584,7 +589,8 @@ export const rules: readonly Rule[] = [
   must(
     "ARCP-146",
     "Tool calls and delegation are enforced by the context itself; for the rest there is a call.",
-    [],
+    [runtimeGuards],
+    { isPartial: true },
   ),
   must(
     "ARCP-147",
@@ -596,7 +602,7 @@ export const rules: readonly Rule[] = [
   must(
     "ARCP-149",
     "Targets are made canonical before they are matched, each capability in its own way.",
-    [coreGlob],
+    [coreGlob, runtimeGuards],
     { isPartial: true },
   ),
   must(
@@ -698,18 +704,20 @@ export const rules: readonly Rule[] = [
   should("ARCP-178", "An agent gets a handle of its child.", []),
   must("ARCP-179", "A client may submit a child, under the same checks.", []),
   should("ARCP-180", "Delegation is eight deep at most, and children count.", []),
-  must("ARCP-181", "A wrapper makes a span for every frame that is sent or received.", []),
-  must("ARCP-182", "Spans say what the frame was about.", []),
-  must(
-    "ARCP-183",
-    "Trace context travels in an extension, and a trace id that is there is kept.",
-    [],
-  ),
-  must("ARCP-184", "Agents know their trace context, and wrappers forward it.", []),
+  must("ARCP-181", "A wrapper makes a span for every frame that is sent or received.", [tracing]),
+  must("ARCP-182", "Spans say what the frame was about.", [tracing]),
+  must("ARCP-183", "Trace context travels in an extension, and a trace id that is there is kept.", [
+    tracing,
+    wireTraceHeaders,
+  ]),
+  must("ARCP-184", "Agents know their trace context, and wrappers forward it.", [
+    runtimeAround,
+    runtimeGuards,
+  ]),
   should(
     "ARCP-185",
     "A span is around each job, and nothing is loaded where there is no tracing.",
-    [],
+    [tracing, packageTest],
   ),
   must("ARCP-186", "What is over is never retryable, and what is ours always is.", [wireErrors]),
   must("ARCP-187", "Only known codes are sent; a received one that is not known is kept.", [

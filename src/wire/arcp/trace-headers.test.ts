@@ -11,7 +11,7 @@ import {
 const traceId = "392b193cf3cefb1e7864ff0932afab10";
 const spanId = "90ebdc8a3358ab63";
 
-test("flags of a trace may be any byte, and come back as they were (ARCP-183)", () => {
+test("[ARCP-183] flags of a trace may be any byte, and come back as they were", () => {
   for (const [text, flags] of [
     ["00", 0],
     ["01", 1],
