@@ -28,7 +28,11 @@ export type ScriptedOptions = {
   readonly isPython?: boolean;
   readonly welcome?: JsonObject;
   /** The first hello is number 1. */
-  readonly greet?: (hello: Envelope, count: number) => Greeting | undefined;
+  readonly greet?: (
+    hello: Envelope,
+    count: number,
+    runtime: ScriptedRuntime,
+  ) => Greeting | undefined;
 };
 
 export class ScriptedRuntime {
@@ -146,7 +150,7 @@ export class ScriptedRuntime {
   #greet(hello: Envelope): void {
     this.#helloes += 1;
     const { greet } = this.#options;
-    const greeting = greet ? greet(hello, this.#helloes) : this.welcome();
+    const greeting = greet ? greet(hello, this.#helloes, this) : this.welcome();
     if (!greeting) return;
     const { session_id: said } = greeting.payload;
     const sessionId = typeof said === "string" ? said : this.sessionId;

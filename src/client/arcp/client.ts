@@ -195,7 +195,8 @@ export class ARCPClient implements AsyncDisposable {
         }
         const following = this.#session.accepted(accepted, envelope);
         if (signal) this.#cancelOnAbort(accepted.jobId, following, signal);
-        resolve(new JobHandle({ traceId, ...accepted }, following, this.#handles));
+        const facts = { ...accepted, traceId: accepted.traceId ?? traceId };
+        resolve(new JobHandle(facts, following, this.#handles));
       },
       refused: reject,
     });
