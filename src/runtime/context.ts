@@ -75,6 +75,8 @@ export type JobContextOptions = {
 export class JobContext {
   readonly jobId: string;
   readonly sessionId: string;
+  /** On whose behalf it runs. */
+  readonly principal: string;
   /** The name alone, its version, and both. */
   readonly agent: string;
   readonly agentVersion: string | undefined;
@@ -95,6 +97,7 @@ export class JobContext {
     const { expiresAt } = job.grant;
     this.jobId = job.id;
     this.sessionId = job.sessionIds[0];
+    this.principal = job.principal;
     this.agent = agent;
     this.agentVersion = version;
     this.agentRef = job.agent;
