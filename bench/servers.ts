@@ -44,7 +44,12 @@ export async function openScratch(): Promise<{ readonly path: string } & AsyncDi
 export async function startDaemon(directory: string, path: string = daemonPath): Promise<Server> {
   const addr = await freeAddress();
   const args = [`--addr=${addr}`, `--data-dir=${join(directory, "tipstaff")}`, "--metrics-addr="];
-  return await start("Tipstaff", { path, args, addr, logPath: join(directory, "tipstaff.log") });
+  return await startServer("Tipstaff", {
+    path,
+    args,
+    addr,
+    logPath: join(directory, "tipstaff.log"),
+  });
 }
 
 export async function startEtcd(directory: string): Promise<Server> {
@@ -61,17 +66,26 @@ export async function startEtcd(directory: string): Promise<Server> {
     // History is kept until someone compacts it; the default of 2 GiB would end a long run.
     `--quota-backend-bytes=${8 * 2 ** 30}`,
   ];
-  return await start("etcd", { path: "etcd", args, addr, logPath: join(directory, "etcd.log") });
+  return await startServer("etcd", {
+    path: "etcd",
+    args,
+    addr,
+    logPath: join(directory, "etcd.log"),
+  });
 }
 
-type Launch = {
+export type Launch = {
   readonly path: string;
   readonly args: readonly string[];
   readonly addr: string;
   readonly logPath: string;
 };
 
-async function start(name: string, { path, args, addr, logPath }: Launch): Promise<Server> {
+/** Any program that listens at `addr` when it is ready to serve. */
+export async function startServer(
+  name: string,
+  { path, args, addr, logPath }: Launch,
+): Promise<Server> {
   await using log = await open(logPath, "w");
   const child = spawn(path, args, { stdio: ["ignore", log.fd, log.fd] });
   await once(child, "spawn");
@@ -131,7 +145,7 @@ function hasEnded(child: ChildProcess): boolean {
 }
 
 /** Loopback only. Another program could take the port meanwhile; the server then says so and ends. */
-async function freeAddress(): Promise<string> {
+export async function freeAddress(): Promise<string> {
   const probe = createServer().listen(0, "127.0.0.1");
   await once(probe, "listening");
   const address = probe.address();
