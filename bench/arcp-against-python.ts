@@ -3,7 +3,6 @@
  * They take turns, every turn with a fresh process that is warmed up first, all under the same load
  * generator; who begins changes with each round. What counts is the median of the ratios within the rounds.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import {
   type ArcpServer,
@@ -46,9 +45,9 @@ type Options = {
   readonly seconds: number;
   readonly events: number;
   readonly subscribers: number;
-  readonly steadyEvents: number;
   readonly chosen: readonly Contestant[];
-  readonly cases: readonly string[];
+  /** A part of its name; all if empty. */
+  readonly case: string;
 };
 
 /** What Python takes seconds for is asked of it in smaller number: rates are compared, not totals. */
@@ -64,15 +63,9 @@ const aims = {
   eventsRatio: 3,
   memoryMicros: 10,
   durableMicros: 16,
-  /** From the middle of a million events to their end. */
-  growthMB: 30,
-  /** What a reader that does not read may cost, above what one that reads does. */
-  stalledMB: 100,
 } as const;
 
 const warmUp = { seconds: 1, eventsShare: 0.3 } as const;
-/** So long nothing moves before we call it still. */
-const stillMs = 3_000;
 
 export async function run(report: Report, args: readonly string[]): Promise<void> {
   const options = readOptions(args);
@@ -106,7 +99,6 @@ export async function run(report: Report, args: readonly string[]): Promise<void
     `Python 3 with agentruntimecontrolprotocol 1.1.3; fsync probe before each round: p50 ${printNumber(median(fsyncMs))} ms`,
   );
   judgeSpeed(report, results);
-  if (options.steadyEvents > 0) await judgeMemory(report, launch, options);
 }
 
 function readOptions(args: readonly string[]): Options {
@@ -117,9 +109,8 @@ function readOptions(args: readonly string[]): Options {
       seconds: { type: "string", default: "3" },
       events: { type: "string", default: "100000" },
       subscribers: { type: "string", default: "50" },
-      steady: { type: "string", default: "1000000" },
       only: { type: "string", default: "" },
-      cases: { type: "string", default: "" },
+      case: { type: "string", default: "" },
     },
   });
   return {
@@ -127,13 +118,12 @@ function readOptions(args: readonly string[]): Options {
     seconds: readCount(values.seconds),
     events: readCount(values.events),
     subscribers: readCount(values.subscribers),
-    steadyEvents: Number(values.steady),
     chosen: contestants.filter((contestant) => contestant.startsWith(values.only)),
-    cases: values.cases === "" ? [] : values.cases.split(","),
+    case: values.case,
   };
 }
 
-function casesOf({ seconds, events, subscribers, cases }: Options): readonly Case[] {
+function casesOf({ seconds, events, subscribers, case: part }: Options): readonly Case[] {
   const jobs = (agent: string, inFlight: number): Case["play"] => {
     return (server) => playJobs(server, { agent, inFlight, seconds });
   };
@@ -161,9 +151,7 @@ function casesOf({ seconds, events, subscribers, cases }: Options): readonly Cas
         playBurst(server, { count: events * shares[contestant].fanOut, subscribers }),
     },
   ];
-  return cases.length === 0
-    ? all
-    : all.filter(({ name }) => cases.some((part) => name.includes(part)));
+  return all.filter(({ name }) => name.includes(part));
 }
 
 async function playJobs(
@@ -193,8 +181,8 @@ async function playBurst(
   using sessions = new DisposableStack();
   const opener = sessions.use(await RawSession.open(server.url));
   const owner = sessions.use(await RawSession.open(server.url));
-  await owner.submit("burst", { ...input, count: Math.ceil(count * warmUp.eventsShare) });
-  await owner.ended();
+  const warming = { ...input, count: Math.ceil(count * warmUp.eventsShare) };
+  await owner.ended(await owner.submit("burst", warming));
   const watchers: RawSession[] = [];
   for (let number = 0; number < burst.subscribers; number++) {
     watchers.push(sessions.use(await RawSession.open(server.url)));
@@ -323,98 +311,6 @@ function ratiosOf(rounds: readonly Round[], one: Contestant, other: Contestant):
   });
 }
 
-/** What a runtime has in memory while one job says a million things, to a reader and to one that stops reading. */
-async function judgeMemory(
-  report: Report,
-  launch: { readonly python: string; readonly directory: string },
-  { steadyEvents, chosen }: Options,
-): Promise<void> {
-  for (const contestant of chosen) {
-    const isOurs = contestant.startsWith("ours");
-    if (contestant === "Python, SQLite") continue;
-    const count = isOurs ? steadyEvents : steadyEvents / 10;
-    const reading = await readAll(contestant, { launch, count });
-    report.say(`${contestant}, read: ${printSamples(reading)}`);
-    report.add(`${thousands(count)} events, read: ${contestant}`, memoryRow(reading));
-    const stalled = await stopReading(contestant, { launch, count });
-    report.say(`${contestant}, not read: ${printSamples(stalled)}`);
-    report.add(`${thousands(count)} events, not read: ${contestant}`, memoryRow(stalled));
-    if (!isOurs) continue;
-    const growth = lastOf(reading) - middleOf(reading);
-    judge(report, growth <= aims.growthMB, [
-      `memory over ${thousands(count)} events that are read: ${contestant} ${printNumber(growth)} MB more at the end than in the middle (aim: at most ${aims.growthMB})`,
-    ]);
-    const excess = Math.max(...stalled) - Math.max(...reading);
-    judge(report, excess <= aims.stalledMB, [
-      `a reader that stops: ${contestant} ${printNumber(excess)} MB more than with one that reads (aim: at most ${aims.stalledMB}); all events came when it read on`,
-    ]);
-  }
-}
-
-type Steady = {
-  readonly launch: { readonly python: string; readonly directory: string };
-  readonly count: number;
-};
-
-async function readAll(contestant: Contestant, { launch, count }: Steady): Promise<number[]> {
-  await using server = await startArcpServer(contestant, launch);
-  using session = await RawSession.open(server.url);
-  using resident = watchResident(server.pid);
-  await session.submit("burst", { count });
-  await session.ended();
-  if (session.logEvents !== count) throw new Error(`${session.logEvents} of ${count} events came`);
-  return [...resident.samplesMB];
-}
-
-/** Stops at once, waits until nothing moves any more, then reads on to the end. */
-async function stopReading(contestant: Contestant, { launch, count }: Steady): Promise<number[]> {
-  await using server = await startArcpServer(contestant, launch);
-  using session = await RawSession.open(server.url);
-  using resident = watchResident(server.pid);
-  await session.submit("burst", { count });
-  session.stopReading();
-  await untilStill(server.pid);
-  const ended = session.ended();
-  session.readOn();
-  await ended;
-  if (session.logEvents !== count) throw new Error(`${session.logEvents} of ${count} events came`);
-  return [...resident.samplesMB];
-}
-
-/** Until a process has hardly used a processor for a while. */
-async function untilStill(pid: number): Promise<void> {
-  for (;;) {
-    const before = processorSeconds(pid);
-    await sleep(stillMs);
-    if (processorSeconds(pid) - before < (stillMs / 1_000) * 0.05) return;
-  }
-}
-
-function memoryRow(samplesMB: readonly number[]): Row {
-  return {
-    MB: Math.max(...samplesMB),
-    "MB at the start": samplesMB[0] ?? Number.NaN,
-    "MB in the middle": middleOf(samplesMB),
-    "MB at the end": lastOf(samplesMB),
-  };
-}
-
-function middleOf(samples: readonly number[]): number {
-  return samples[Math.floor(samples.length / 2)] ?? Number.NaN;
-}
-
-function lastOf(samples: readonly number[]): number {
-  return samples.at(-1) ?? Number.NaN;
-}
-
-function printSamples(samples: readonly number[]): string {
-  const step = Math.max(1, Math.floor(samples.length / 12));
-  return `${samples
-    .filter((_, index) => index % step === 0)
-    .map(Math.round)
-    .join(" ")} MB`;
-}
-
 function judge(report: Report, passes: boolean | undefined, words: readonly string[]): void {
   const verdict = passes === undefined ? "for comparison" : passes ? "pass" : "**fail**";
   report.note(`${verdict}: ${words.join(" ")}`);
@@ -423,8 +319,4 @@ function judge(report: Report, passes: boolean | undefined, words: readonly stri
 function rotate<Value>(values: readonly Value[], by: number): readonly Value[] {
   const at = by % values.length;
   return [...values.slice(at), ...values.slice(0, at)];
-}
-
-function thousands(count: number): string {
-  return count.toLocaleString("en-US");
 }

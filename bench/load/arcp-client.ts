@@ -41,6 +41,7 @@ export class RawSession implements Disposable {
   /** Where the type of a frame begins: the same in all frames, since ids are of one length. */
   #typeAt = -1;
   #submits = 0;
+  #lastEnded = "";
   /** How many numbers the session has given out, and how many log events were among them. */
   #numbered = 0;
   #logEvents = 0;
@@ -131,9 +132,9 @@ export class RawSession implements Disposable {
     await this.#next("job.subscribed");
   }
 
-  /** Resolves when a job has ended well. Ask before it can. */
-  async ended(jobId?: string): Promise<void> {
-    await this.#next("job.result", jobId);
+  /** Resolves when a job has ended well, which may have come together with its acceptance. */
+  async ended(jobId: string): Promise<void> {
+    if (this.#lastEnded !== jobId) await this.#next("job.result", jobId);
   }
 
   /** A reader that no longer reads. */
@@ -186,6 +187,7 @@ export class RawSession implements Disposable {
     if (frame.type.endsWith(".error") || final_status !== "success") {
       throw new Error(`${frame.type} ${code ?? final_status}: ${message ?? ""}`);
     }
+    if (frame.type === "job.result") this.#lastEnded = frame.job_id ?? "";
     this.#heard(frame);
   }
 }
