@@ -131,6 +131,26 @@ test("a job whose process died ends and says so, unless its worker is elsewhere 
   assert.deepEqual(desk.later(5_000), ["job.ended job_1 error worker_lost"]);
 });
 
+test("a worker that has a job no more loses it at once, and one that stays away is not given more time", () => {
+  const orphan = { type: "job.orphan", jobId: jobId("job_1"), attempt: 1 } as const;
+  const desk = running({ isRepeatable: true }, true);
+  desk.do({ ...orphan, graceMs: 5_000 });
+  assert.deepEqual(desk.do({ ...orphan, graceMs: 9_000 }), []);
+  assert.deepEqual(desk.do({ ...orphan, graceMs: 0 }), ["job.orphaned job_1"]);
+  assert.deepEqual(desk.later(0), ["job.offered job_1"]);
+  desk.do(startJob("job_1"));
+  assert.deepEqual(desk.do({ ...orphan, graceMs: 0 }), [], "an earlier attempt is over");
+});
+
+test("a job that may run again does so for a while, not for ever", () => {
+  const desk = running({ isRepeatable: true });
+  for (let attempt = 1; attempt < limits.attemptsMax; attempt += 1) {
+    assert.deepEqual(desk.restart(), ["job.offered job_1"]);
+    desk.do(startJob("job_1"));
+  }
+  assert.deepEqual(desk.restart(), ["job.ended job_1 error worker_lost"]);
+});
+
 test("what a worker says again after it was away is heard once", () => {
   const desk = running({}, true);
   assert.equal(desk.do(emit("job_1", { workerSequence: 1 })).length, 1);

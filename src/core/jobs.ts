@@ -171,8 +171,14 @@ export type JobCommand =
       readonly reason: string;
       readonly graceMs: number;
     }
-  /** Its worker is gone, for all we know. */
-  | { readonly type: "job.orphan"; readonly jobId: JobId; readonly graceMs: number }
+  /** Its worker is gone, for all we know; or it is there, and has it no more, which leaves no grace. */
+  | {
+      readonly type: "job.orphan";
+      readonly jobId: JobId;
+      /** Absent: whichever is the last. */
+      readonly attempt?: number;
+      readonly graceMs: number;
+    }
   /** Its worker is back, and has it still. */
   | { readonly type: "job.reclaim"; readonly jobId: JobId; readonly attempt: number };
 
@@ -301,8 +307,12 @@ export function decide(jobs: Jobs, command: JobCommand, nowMs: number): Decision
       return cancel(jobs, command, nowMs);
     case "job.orphan": {
       const job = jobs.byId.get(command.jobId);
-      if (job?.state !== "running" || job.orphanedUntilMs !== undefined) return accept();
+      if (job?.state !== "running") return accept();
+      const isAnother = command.attempt !== undefined && command.attempt !== job.attempt;
       const untilMs = nowMs + command.graceMs;
+      // It may have less time than before, never more: that would be put off for ever.
+      const isSooner = untilMs < (job.orphanedUntilMs ?? Number.POSITIVE_INFINITY);
+      if (isAnother || !isSooner) return accept();
       return accept({ type: "job.orphaned", jobId: job.id, untilMs });
     }
     case "job.reclaim": {
@@ -599,7 +609,8 @@ function recoverOne(
 /** Its worker will not come back. */
 function lose(jobs: Jobs, job: RunningJob, nowMs: number): JobEvent[] {
   if (job.cancelling) return end(jobs, job, cancelled(job.cancelling.reason), nowMs);
-  if (job.isRepeatable) return [{ type: "job.offered", jobId: job.id }];
+  const mayRunAgain = job.isRepeatable && job.attempt < limits.attemptsMax;
+  if (mayRunAgain) return [{ type: "job.offered", jobId: job.id }];
   const message = "its worker was lost; what it had done by then is not known";
   return end(jobs, job, failed("worker_lost", message, { isRetryable: true }), nowMs);
 }

@@ -46,6 +46,8 @@ export const limits = {
   revokeStuckEveryMs: 60_000,
   /** How long a job has to end when the one that asked for it has ended badly. */
   cascadeGraceMs: 30_000,
+  /** A job that may be run again is, so often at most: one that kills its workers must not kill them all. */
+  attemptsMax: 20,
   /** How long a worker elsewhere may be away before what it had is given to another, or ends. */
   workerGraceMs: 60_000,
   sessionsMax: 100_000,
