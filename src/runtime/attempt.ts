@@ -32,6 +32,9 @@ export type AttemptOptions = {
   readonly pace?: (() => Promise<void> | undefined) | undefined;
 };
 
+/** By a worker elsewhere, so that what it says again is not heard twice. */
+type Numbered = { readonly workerSequence?: number };
+
 export class Attempt {
   readonly jobId: JobId;
   readonly attempt: number;
@@ -57,32 +60,24 @@ export class Attempt {
    * when all of it is kept; whoever is told of it is told only then. Rejects with `INVALID_REQUEST` what is no
    * event. Once the job has ended, nobody listens, and nothing happens.
    */
-  async emit(
-    kind: string,
-    body: unknown,
-    { workerSequence }: { readonly workerSequence?: number } = {},
-  ): Promise<void> {
-    const problem = checkBody(kind, body);
-    if (problem) {
-      throw new ArcpError("INVALID_REQUEST", `${problem.path}: ${problem.message}`, {
-        details: { path: problem.path },
-      });
-    }
-    if (kind === "status" && hasValue(body as JsonObject)) {
-      throw new ArcpError("INVALID_REQUEST", "a newer value is told by rotateCredential alone", {
-        details: { path: "body.value" },
-      });
-    }
-    const spent = kind === "metric" ? costIn(body as JsonObject) : undefined;
-    const text = printBody(body);
-    const seen = workerSequence === undefined ? {} : { workerSequence };
-    this.#say({ kind, body: text, ...(spent && { spent }), ...seen });
+  async emit(kind: string, body: unknown, numbered: Numbered = {}): Promise<void> {
+    const word = readWord(kind, body);
+    this.#say({ kind, ...word, ...numbered });
     this.#wordsAhead += 1;
-    this.#bytesAhead += text.length;
+    this.#bytesAhead += word.body.length;
     const { wordsAheadMax, bytesAheadMax } = limits;
     if (this.#wordsAhead >= wordsAheadMax || this.#bytesAhead >= bytesAheadMax) await this.flush();
     const pace = this.#pace?.();
     if (pace) await pace;
+  }
+
+  /** The same for a worker elsewhere: resolves when it is kept, or with why it will not be. */
+  async tell(kind: string, body: unknown, numbered: Numbered): Promise<Refusal | undefined> {
+    const refusal = this.#say({ kind, ...readWord(kind, body), ...numbered });
+    await this.flush();
+    const pace = this.#pace?.();
+    if (pace) await pace;
+    return refusal;
   }
 
   /** Resolves when all that was said is kept. */
@@ -99,14 +94,16 @@ export class Attempt {
     readonly spent?: Amount;
     readonly told?: string;
     readonly workerSequence?: number;
-  }): void {
+  }): Refusal | undefined {
     const { jobId, attempt } = this;
     const { spent } = event;
     const command = { type: "job.emit", jobId, attempt, ...event } as const;
-    const { value: rest } = this.#plane.carryOut(command, this.#caller, (state, events) =>
+    const outcome = this.#plane.carryOut(command, this.#caller, (state, events) =>
       spent && events.length > 0 ? this.#rest(state, spent) : undefined,
     );
+    const { value: rest, refusal } = outcome;
     if (spent && rest !== undefined) this.#tellRest(spent.currency, rest);
+    return refusal;
   }
 
   #rest(state: State, spent: Amount): string | undefined {
@@ -144,11 +141,12 @@ export class Attempt {
     await this.#must({ type: "job.settle", jobId, attempt, reservationId, actual });
   }
 
-  /** The last word. If the job has ended otherwise, nothing happens. */
-  async end(outcome: Outcome): Promise<void> {
+  /** The last word. If the job has ended otherwise, nothing happens, and it is said why. */
+  async end(outcome: Outcome): Promise<Refusal | undefined> {
     const { jobId, attempt } = this;
     const command = { type: "job.end", jobId, attempt, outcome } as const;
-    await this.#plane.submit(command, this.#caller, () => undefined);
+    const { refusal } = await this.#plane.submit(command, this.#caller, () => undefined);
+    return refusal;
   }
 
   async #must(command: Parameters<Plane["submit"]>[0]): Promise<void> {
@@ -173,6 +171,26 @@ export class Attempt {
 /** What is said is kept, and the values of credentials must not be (ARCP-174). */
 function hasValue({ phase, value }: JsonObject): boolean {
   return phase === "credential_rotated" && value !== undefined;
+}
+
+/** An event as it is kept. Throws `INVALID_REQUEST` if it is none. */
+export function readWord(
+  kind: string,
+  body: unknown,
+): { readonly body: string; readonly spent?: Amount } {
+  const problem = checkBody(kind, body);
+  if (problem) {
+    throw new ArcpError("INVALID_REQUEST", `${problem.path}: ${problem.message}`, {
+      details: { path: problem.path },
+    });
+  }
+  if (kind === "status" && hasValue(body as JsonObject)) {
+    throw new ArcpError("INVALID_REQUEST", "a newer value is told by rotateCredential alone", {
+      details: { path: "body.value" },
+    });
+  }
+  const spent = kind === "metric" ? costIn(body as JsonObject) : undefined;
+  return { body: printBody(body), ...(spent && { spent }) };
 }
 
 /** A cost that an event reports, if it does. Throws for one that cannot be. */

@@ -34,6 +34,8 @@ export type DelegateOptions = {
   readonly delegateId?: string;
   readonly leaseRequest?: Capabilities;
   readonly leaseConstraints?: { readonly expires_at?: string };
+  /** What a worker elsewhere counts it as, among the things that it says. */
+  readonly workerSequence?: number;
 };
 
 /** A job that this one has asked for. */
@@ -43,6 +45,9 @@ export type Delegated = {
   readonly done: Promise<unknown>;
   cancel(reason?: string): Promise<void>;
 };
+
+/** What an execution can say and ask, here or from elsewhere. */
+export type Voice = Pick<Attempt, "emit" | "authorise" | "reserve" | "settle">;
 
 /** What a context needs that is not its own. */
 export type Surroundings = {
@@ -65,7 +70,7 @@ export type Surroundings = {
 
 export type JobContextOptions = {
   readonly job: Job;
-  readonly attempt: Attempt;
+  readonly attempt: Voice;
   readonly signal: AbortSignal;
   readonly surroundings: Surroundings;
   /** Where in a trace the job is, if someone knows better than whoever asked for it. */
@@ -87,7 +92,7 @@ export class JobContext {
   /** Aborts when the job is cancelled, or has ended otherwise. */
   readonly signal: AbortSignal;
   readonly #job: Job;
-  readonly #attempt: Attempt;
+  readonly #attempt: Voice;
   readonly #surroundings: Surroundings;
   readonly #trace: (() => TraceHeaders) | undefined;
   #stream: ResultStream | undefined;

@@ -254,3 +254,27 @@ test("jobs wait for a worker with room, oldest first", async () => {
   await turn();
   assert.deepEqual(begun, [1, 2, 3]);
 });
+
+test("a job that is cancelled as it starts is told so when it runs", async () => {
+  await using scene = await Scene.open();
+  using _agent = scene.runtime.registerAgent(
+    "agent",
+    (_, { signal }) =>
+      new Promise((_resolve, reject) => {
+        const unwind = (): void => reject(signal.reason);
+        if (signal.aborted) unwind();
+        else signal.addEventListener("abort", unwind);
+      }),
+  );
+  const submitted = scene.submit();
+  // What is decided is seen at once; to wait until it is kept would be too late for this.
+  let jobId = "" as JobId;
+  void scene.plane.read(({ jobs }) => {
+    jobId = [...jobs.byId.keys()].at(-1) ?? jobId;
+  });
+  const ending = scene.runtime.ending(jobId);
+  const cancel = { type: "job.cancel", jobId, reason: "no", graceMs: 30_000 } as const;
+  await scene.plane.submit(cancel, { actor: "test" }, () => undefined);
+  await submitted;
+  assert.equal((await ending).status, "cancelled");
+});

@@ -110,6 +110,7 @@ export type Submitted = {
 
 export class Runtime implements Disposable {
   readonly catalogue: Catalogue = new Catalogue();
+  readonly plane: Plane;
   readonly #options: RuntimeOptions;
   readonly #plane: Plane;
   /** By the agent's full name, oldest first. */
@@ -126,6 +127,7 @@ export class Runtime implements Disposable {
   constructor(options: RuntimeOptions) {
     this.#options = options;
     this.#plane = options.plane;
+    this.plane = options.plane;
     this.#provisioning = provisioningOf(options);
     const pending = options.plane.peek(({ jobs }) =>
       [...jobs.pending].flatMap((id) => jobs.byId.get(id) ?? []),
@@ -158,18 +160,25 @@ export class Runtime implements Disposable {
     return this.addWorker(new InProcessWorker(offer, handler, { surroundings, ...more }));
   }
 
-  addWorker(worker: Worker): Disposable {
+  /** Until what it answers is disposed. `has`: jobs that it was started on by an earlier process of ours. */
+  addWorker(worker: Worker, has: readonly JobId[] = []): Disposable {
     using offers = new DisposableStack();
     for (const offer of worker.offers) offers.use(this.catalogue.add(offer));
     const all = offers.move();
-    this.#workers.set(worker, { jobs: new Set() });
-    for (const agent of this.#waiting.keys()) this.#assign(agent);
+    this.#workers.set(worker, { jobs: new Set(has) });
+    for (const jobId of has) this.#runs.set(jobId, worker);
+    this.giveWork(worker);
     return {
       [Symbol.dispose]: () => {
         all.dispose();
         this.#workers.delete(worker);
       },
     };
+  }
+
+  /** Starts what waits for a worker like this. To be called when one has room that had none. */
+  giveWork({ offers }: Worker): void {
+    for (const offer of offers) this.#assign(fullName(offer));
   }
 
   /** Resolves when it is kept. It may be running by then. */
@@ -298,18 +307,19 @@ export class Runtime implements Disposable {
   /** Another job, within what this one may do. What is refused is told as the result of a tool (ARCP-176). */
   async delegate(parent: Job, options: DelegateOptions, trace?: TraceHeaders): Promise<Delegated> {
     const { newId } = this.#options;
-    const { agent, input = null, leaseRequest, leaseConstraints } = options;
+    const { agent, input = null, leaseRequest, leaseConstraints, workerSequence } = options;
     const delegateId = options.delegateId ?? newId("delegate");
-    const attempt = this.#attemptOf(parent);
+    const attempt = this.attemptOf(parent);
     const childId = toJobId(newId("job"));
-    await attempt.emit("delegate", {
+    const body = {
       delegate_id: delegateId,
       agent,
       input,
       ...(leaseRequest && { lease_request: leaseRequest }),
       ...(leaseConstraints && { lease_constraints: leaseConstraints }),
       child_job_id: childId,
-    });
+    };
+    await attempt.emit("delegate", body, workerSequence === undefined ? {} : { workerSequence });
     try {
       return await this.#delegateAs(parent, { ...options, delegateId, childId, trace });
     } catch (error) {
@@ -336,8 +346,6 @@ export class Runtime implements Disposable {
     const needsCredentials = await this.#plane.read(({ sessions }) =>
       sessions.byId.get(parent.sessionIds[0])?.features.includes("provisioned_credentials"),
     );
-    // It may have ended by the time that we are answered.
-    const ended = this.ending(childId);
     const outcome = await this.submit({
       jobId: childId,
       agent,
@@ -353,18 +361,20 @@ export class Runtime implements Disposable {
       delegateId,
       needsCredentials: needsCredentials ?? false,
     });
-    if (outcome.refusal) {
-      this.#endings.delete(childId);
-      throw toArcpError(outcome.refusal);
-    }
+    if (outcome.refusal) throw toArcpError(outcome.refusal);
     const { job } = outcome.value;
-    const done = ended.then((end) => this.#resultOf(job.id, end));
+    return this.delegated(parent, job.id);
+  }
+
+  /** A job that another has asked for, as that one has it. */
+  delegated(parent: Job, jobId: JobId): Delegated {
+    const done = this.outcomeOf(jobId).then((outcome) => this.#resultOf(jobId, outcome));
     done.catch(() => undefined);
     const cancel = async (reason = "cancelled by its parent"): Promise<void> => {
-      const command = { type: "job.cancel", jobId: job.id, reason, graceMs: 30_000 } as const;
+      const command = { type: "job.cancel", jobId, reason, graceMs: 30_000 } as const;
       await this.#plane.submit(command, { actor: `job/${parent.id}` }, () => undefined);
     };
-    return { jobId: job.id, done, cancel };
+    return { jobId, done, cancel };
   }
 
   async #mayDelegate(parent: Job, agent: string): Promise<Refusal | undefined> {
@@ -379,7 +389,7 @@ export class Runtime implements Disposable {
   remark(jobId: JobId, kind: string, body: JsonObject): void {
     const job = this.#plane.peek(({ jobs }) => jobs.byId.get(jobId));
     if (job?.state !== "running") return;
-    this.#attemptOf(job).emit(kind, body).catch(this.#options.onFault);
+    this.attemptOf(job).emit(kind, body).catch(this.#options.onFault);
   }
 
   /** Resolves when the job has ended. */
@@ -389,6 +399,20 @@ export class Runtime implements Disposable {
       waiting.push(resolve);
       this.#endings.set(jobId, waiting);
     });
+  }
+
+  /** The same, also where it has ended already. Rejects with `JOB_NOT_FOUND` if it is not remembered. */
+  async outcomeOf(jobId: JobId): Promise<JobOutcome> {
+    const job = this.#plane.peek(({ jobs }) => jobs.byId.get(jobId));
+    if (job && job.state !== "ended") return await this.ending(jobId);
+    await this.#plane.read(() => undefined);
+    const afterSequence = job && job.endedSequence - 1;
+    const told =
+      afterSequence === undefined ? [] : this.#plane.stream(`job/${jobId}`, { afterSequence });
+    for await (const { event } of told) {
+      if (event.type === "job.ended") return event.outcome;
+    }
+    throw new ArcpError("JOB_NOT_FOUND", `there is no job ${jobId}`);
   }
 
   async #resultOf(jobId: JobId, outcome: JobOutcome): Promise<unknown> {
@@ -410,7 +434,7 @@ export class Runtime implements Disposable {
     return value;
   }
 
-  #attemptOf({ id: jobId, attempt, sessionIds }: Job): Attempt {
+  attemptOf({ id: jobId, attempt, sessionIds }: Job): Attempt {
     const { plane, rules = {}, pace } = this.#options;
     const own = pace && (() => pace(sessionIds[0]));
     return new Attempt({ plane, jobId, attempt, rules, pace: own });
@@ -461,12 +485,15 @@ export class Runtime implements Disposable {
       return;
     }
     const job = started;
-    const attempt = this.#attemptOf(job);
+    const attempt = this.attemptOf(job);
     void attempt.emit("status", { phase: "running" });
     const begin = ({ value: input }: Outcome<string | undefined>): void => {
-      // It may have been cancelled in the meantime.
-      if (input !== undefined && this.#runs.get(jobId) === worker)
-        this.#run(worker, { job, input, attempt });
+      // It may have ended in the meantime.
+      if (input === undefined || this.#runs.get(jobId) !== worker) return;
+      this.#run(worker, { job, input, attempt });
+      // That it is to end may have been heard before there was anyone to tell.
+      const now = this.#plane.peek(({ jobs }) => jobs.byId.get(jobId));
+      if (now?.state === "running" && now.cancelling) worker.cancel(jobId, now.cancelling.reason);
     };
     kept.then(begin).catch(this.#options.onFault);
   }
@@ -496,7 +523,7 @@ export class Runtime implements Disposable {
     if (!worker) return;
     this.#workers.get(worker)?.jobs.delete(jobId);
     worker.drop(jobId);
-    for (const offer of worker.offers) this.#assign(fullName(offer));
+    this.giveWork(worker);
   }
 
   /** What happens to jobs, by whoever's doing. */
