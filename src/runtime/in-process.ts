@@ -40,7 +40,7 @@ export class InProcessWorker implements Worker {
     const { signal } = controller;
     const context = new JobContext({ job, attempt, signal, surroundings, trace });
     this.#running.set(job.id, controller);
-    void this.#execute(context, input).then((outcome) => attempt.end(outcome));
+    void execute(this.#handler, input, context).then((outcome) => attempt.end(outcome));
   }
 
   cancel(jobId: string, reason: string): void {
@@ -52,27 +52,31 @@ export class InProcessWorker implements Worker {
     this.#running.delete(jobId);
     controller?.abort(new DOMException("the job has ended", "AbortError"));
   }
+}
 
-  /** Never throws: whatever a handler does, the job has an outcome. */
-  async #execute(context: JobContext, input: string): Promise<Outcome> {
-    try {
-      const value = await this.#handler(JSON.parse(input), context);
-      const { streamed } = context;
-      if (streamed) {
-        await streamed.finalize();
-        const { resultId, bytes, summary } = streamed;
-        return {
-          status: "success",
-          streamed: { resultId, bytes },
-          ...(summary !== undefined && { summary }),
-        };
-      }
-      return value === undefined
-        ? { status: "success" }
-        : { status: "success", result: printResult(value) };
-    } catch (error) {
-      return failedBy(error);
+/** Never throws: whatever a handler does, the job has an outcome. The input is JSON. */
+export async function execute(
+  handler: Handler,
+  input: string,
+  context: JobContext,
+): Promise<Outcome> {
+  try {
+    const value = await handler(JSON.parse(input), context);
+    const { streamed } = context;
+    if (streamed) {
+      await streamed.finalize();
+      const { resultId, bytes, summary } = streamed;
+      return {
+        status: "success",
+        streamed: { resultId, bytes },
+        ...(summary !== undefined && { summary }),
+      };
     }
+    return value === undefined
+      ? { status: "success" }
+      : { status: "success", result: printResult(value) };
+  } catch (error) {
+    return failedBy(error);
   }
 }
 

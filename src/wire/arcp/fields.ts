@@ -124,6 +124,11 @@ export class Fields {
     return value && this.#at(name, value);
   }
 
+  /** What one of several objects inside is read as, by its own path. */
+  within<Value>(name: string, object: JsonObject, read: (fields: Fields) => Value): Value {
+    return read(this.#at(name, object));
+  }
+
   object(name: string): JsonObject | undefined {
     const value = this.any(name);
     if (value === undefined || isObject(value)) return value;

@@ -110,7 +110,7 @@ export {
   skippedKinds,
   skipsKind,
 } from "./features.ts";
-export { isDeeper, isObject, type JsonObject, type Problem, type Read } from "./fields.ts";
+export { Fields, isDeeper, isObject, type JsonObject, type Problem, type Read } from "./fields.ts";
 export { type Heartbeat, heard, type Look, look, said, startHeartbeat } from "./heartbeat.ts";
 export {
   deriveEventId,

@@ -1,0 +1,492 @@
+/**
+ * What a worker elsewhere and the runtime say to each other: the payloads of vendor frames inside an ordinary
+ * session, read and printed. `docs/worker-protocol.md` tells it in words. Unknown fields are ignored on both
+ * sides, so that either may be the older one.
+ */
+import {
+  Fields,
+  isObject,
+  type JsonObject,
+  printError,
+  type Read,
+  type ReceivedError,
+  readError,
+} from "../../wire/arcp/index.ts";
+import { limits } from "./limits.ts";
+
+export const prefix = "x-vendor.tipstaff.worker.";
+
+type Lease = Readonly<Record<string, readonly string[]>>;
+
+/** One execution of a job. */
+export type Held = { readonly jobId: string; readonly attempt: number };
+
+/** What is said of a job is numbered, from 1, without a repetition: that is how it can be said again. */
+type Numbered = Held & { readonly workerSequence: number };
+
+/** Answered under the same id; asked again, with the same id, where the answer did not come. */
+type Request = Held & { readonly requestId: string };
+
+export type WorkerOffer = {
+  readonly name: string;
+  readonly version?: string | undefined;
+  readonly isIdempotent: boolean;
+};
+
+export type Introduction = {
+  readonly type: "offer";
+  readonly workerId: string;
+  readonly offers: readonly WorkerOffer[];
+  readonly jobsAtOnce: number;
+  /** What it still works on, or has a result of that nobody has confirmed. */
+  readonly has: readonly Held[];
+  readonly frameBytesMax: number;
+};
+
+export type ResultOf = Numbered & {
+  readonly type: "result";
+  /** Absent: there is none, or it was streamed. */
+  readonly value?: { readonly result: unknown } | undefined;
+  readonly streamed?: { readonly resultId: string; readonly bytes: number } | undefined;
+  readonly summary?: string | undefined;
+};
+
+export type Delegation = Request &
+  Numbered & {
+    readonly type: "delegate";
+    readonly delegateId: string;
+    readonly agent: string;
+    readonly input: unknown;
+    readonly leaseRequest?: Lease | undefined;
+    readonly expiresAt?: string | undefined;
+  };
+
+export type Asked =
+  | (Request & {
+      readonly type: "authorize";
+      readonly capability: string;
+      readonly target: string;
+    })
+  | (Request & {
+      readonly type: "reserve" | "settle";
+      readonly reservationId: string;
+      /** Each `currency:decimal`. */
+      readonly amounts: readonly string[];
+    })
+  | Delegation
+  /** The result of a job that this one delegated. */
+  | (Request & { readonly type: "await"; readonly childId: string })
+  | (Request & {
+      readonly type: "cancel_child";
+      readonly childId: string;
+      readonly reason?: string | undefined;
+    });
+
+export type FromWorker =
+  | Introduction
+  /** It has the job, from now on until its last word is confirmed. */
+  | (Held & { readonly type: "taken" })
+  | (Numbered & { readonly type: "event"; readonly kind: string; readonly body: unknown })
+  | ResultOf
+  | (Numbered & { readonly type: "error"; readonly error: ReceivedError })
+  | Asked
+  /** It wants no more jobs. */
+  | { readonly type: "leave" };
+
+export type Verdict = Held &
+  (
+    | { readonly verdict: "continue"; readonly workerSequence: number }
+    | { readonly verdict: "drop" }
+  );
+
+export type JobFrame = Held & {
+  readonly type: "job";
+  readonly agent: string;
+  readonly input: unknown;
+  readonly principal: string;
+  readonly sessionId: string;
+  readonly traceId: string;
+  readonly parentId?: string | undefined;
+  readonly lease: Lease;
+  readonly expiresAt?: string | undefined;
+  /** What is left to spend, by currency. */
+  readonly budget: Readonly<Record<string, number>>;
+  /** When it will be ended, whatever it is at. */
+  readonly deadline?: string | undefined;
+  readonly credentials?: readonly JsonObject[] | undefined;
+};
+
+export type ToWorker =
+  | {
+      readonly type: "welcome";
+      readonly jobs: readonly Verdict[];
+      readonly unacknowledgedMax: number;
+      readonly graceMs: number;
+    }
+  /** Nothing more is said or heard on this session. */
+  | { readonly type: "refused"; readonly code: RefusedCode; readonly message: string }
+  | JobFrame
+  /** Everything up to this number is kept. */
+  | (Numbered & { readonly type: "ack" })
+  /** This one cannot be kept, because it is no event. It counts as said. */
+  | (Numbered & { readonly type: "invalid"; readonly error: ReceivedError })
+  | {
+      readonly type: "answer";
+      readonly requestId: string;
+      readonly value?: unknown;
+      readonly error?: ReceivedError;
+    }
+  | (Held & { readonly type: "cancel"; readonly reason: string })
+  /** It has ended, or is another's: whatever is said of it is not heard. */
+  | (Held & { readonly type: "drop" });
+
+export type RefusedCode = "malformed" | "not_allowed" | "superseded" | "limit_reached";
+
+export function readFromWorker(type: string, payload: JsonObject): Read<FromWorker> {
+  const fields = new Fields(payload, "payload");
+  const name = type.slice(prefix.length);
+  switch (name) {
+    case "offer":
+      return fields.done({
+        type: "offer",
+        workerId: readWorkerId(fields),
+        offers: readList(fields, "offers", limits.offersMax, readOffer),
+        jobsAtOnce: fields.optionalInteger("jobs_at_once", { min: 1 }) ?? limits.jobsAtOnce,
+        has: readList(fields, "has", limits.jobsAtOnceMax, readHeld),
+        frameBytesMax:
+          fields.optionalInteger("frame_bytes_max", { min: 1 }) ?? limits.frameBytesMax,
+      });
+    case "taken":
+      return fields.done({ type: "taken", ...readHeld(fields) });
+    case "event":
+      return fields.done({
+        type: "event",
+        ...readNumbered(fields),
+        kind: fields.text("kind"),
+        body: payload["body"],
+      });
+    case "result": {
+      const resultId = fields.optionalText("result_id");
+      return fields.done({
+        type: "result",
+        ...readNumbered(fields),
+        ...(Object.hasOwn(payload, "result") && { value: { result: payload["result"] } }),
+        ...(resultId !== undefined && {
+          streamed: { resultId, bytes: fields.integer("result_size", { min: 0 }) },
+        }),
+        summary: fields.words("summary"),
+      });
+    }
+    case "error":
+      return fields.done({ type: "error", ...readNumbered(fields), error: readError(payload) });
+    case "leave":
+      return { value: { type: "leave" } };
+    default:
+      return readAsked(name, fields);
+  }
+}
+
+function readAsked(name: string, fields: Fields): Read<FromWorker> {
+  const request = { ...readHeld(fields), requestId: fields.text("request_id") };
+  switch (name) {
+    case "authorize":
+      return fields.done({
+        type: "authorize",
+        ...request,
+        capability: fields.text("capability"),
+        // Its length is the grant's business.
+        target: fields.text("target", { max: limits.frameBytesMax }),
+      });
+    case "reserve":
+    case "settle":
+      return fields.done({
+        type: name,
+        ...request,
+        reservationId: fields.text("reservation_id"),
+        amounts: fields.texts("amounts") ?? [],
+      });
+    case "delegate":
+      return fields.done({
+        type: "delegate",
+        ...request,
+        ...readNumbered(fields),
+        delegateId: fields.text("delegate_id"),
+        agent: fields.text("agent"),
+        input: fields.any("input") ?? null,
+        leaseRequest: readLease(fields, "lease_request"),
+        expiresAt: fields.optionalInside("lease_constraints")?.optionalText("expires_at"),
+      });
+    case "await":
+      return fields.done({ type: "await", ...request, childId: fields.text("child_job_id") });
+    case "cancel_child":
+      return fields.done({
+        type: "cancel_child",
+        ...request,
+        childId: fields.text("child_job_id"),
+        reason: fields.words("reason"),
+      });
+    default:
+      return { problem: { path: "type", message: `a worker cannot say ${name.slice(0, 50)}` } };
+  }
+}
+
+function readWorkerId(fields: Fields): string {
+  const id = fields.text("worker_id", { max: limits.workerIdLengthMax });
+  // Part of a longer id, in which a slash has its meaning.
+  const isPlain = /^[\w.:-]*$/.test(id) && id.length >= limits.workerIdLengthMin;
+  if (!isPlain) fields.note("worker_id", "8 to 128 letters, digits and any of _ . : -");
+  return id;
+}
+
+function readOffer(fields: Fields): WorkerOffer {
+  return {
+    name: fields.text("name"),
+    version: fields.optionalText("version"),
+    isIdempotent: fields.flag("idempotent") ?? false,
+  };
+}
+
+function readHeld(fields: Fields): Held {
+  return { jobId: fields.text("job_id"), attempt: fields.integer("attempt", { min: 1 }) };
+}
+
+function readNumbered(fields: Fields): Numbered {
+  return { ...readHeld(fields), workerSequence: fields.integer("worker_seq", { min: 1 }) };
+}
+
+/** Absent is none. */
+function readList<Item>(
+  fields: Fields,
+  name: string,
+  most: number,
+  read: (item: Fields) => Item,
+): readonly Item[] {
+  const items = fields.any(name) ?? [];
+  if (!Array.isArray(items) || items.length > most || !items.every(isObject)) {
+    fields.note(name, `a list of at most ${most} objects`);
+    return [];
+  }
+  return items.map((item, at) => fields.within(`${name}[${at}]`, item, read));
+}
+
+export function printFromWorker(said: FromWorker): JsonObject {
+  switch (said.type) {
+    case "offer":
+      return {
+        worker_id: said.workerId,
+        offers: said.offers.map(({ name, version, isIdempotent }) => ({
+          name,
+          ...(version !== undefined && { version }),
+          idempotent: isIdempotent,
+        })),
+        jobs_at_once: said.jobsAtOnce,
+        has: said.has.map(printHeld),
+        frame_bytes_max: said.frameBytesMax,
+      };
+    case "taken":
+      return printHeld(said);
+    case "event":
+      return { ...printNumbered(said), kind: said.kind, body: said.body };
+    case "result": {
+      const { value, streamed, summary } = said;
+      return {
+        ...printNumbered(said),
+        ...(value && { result: value.result }),
+        ...(streamed && { result_id: streamed.resultId, result_size: streamed.bytes }),
+        ...(summary !== undefined && { summary }),
+      };
+    }
+    case "error":
+      return { ...printNumbered(said), ...printError(said.error) };
+    case "authorize":
+      return { ...printRequest(said), capability: said.capability, target: said.target };
+    case "reserve":
+    case "settle":
+      return {
+        ...printRequest(said),
+        reservation_id: said.reservationId,
+        amounts: said.amounts,
+      };
+    case "delegate": {
+      const { delegateId, agent, input, leaseRequest, expiresAt } = said;
+      return {
+        ...printRequest(said),
+        ...printNumbered(said),
+        delegate_id: delegateId,
+        agent,
+        input,
+        ...(leaseRequest && { lease_request: leaseRequest }),
+        ...(expiresAt !== undefined && { lease_constraints: { expires_at: expiresAt } }),
+      };
+    }
+    case "await":
+      return { ...printRequest(said), child_job_id: said.childId };
+    case "cancel_child": {
+      const { childId, reason } = said;
+      return {
+        ...printRequest(said),
+        child_job_id: childId,
+        ...(reason !== undefined && { reason }),
+      };
+    }
+    case "leave":
+      return {};
+  }
+}
+
+function printHeld({ jobId, attempt }: Held): JsonObject {
+  return { job_id: jobId, attempt };
+}
+
+function printNumbered(said: Numbered): JsonObject {
+  return { ...printHeld(said), worker_seq: said.workerSequence };
+}
+
+function printRequest(said: Request): JsonObject {
+  return { request_id: said.requestId, ...printHeld(said) };
+}
+
+export function readToWorker(type: string, payload: JsonObject): Read<ToWorker> {
+  const fields = new Fields(payload, "payload");
+  const name = type.slice(prefix.length);
+  switch (name) {
+    case "welcome":
+      return fields.done({
+        type: "welcome",
+        jobs: readList(fields, "jobs", limits.jobsAtOnceMax, readVerdict),
+        unacknowledgedMax: fields.optionalInteger("unacknowledged_max", { min: 1 }) ?? 1,
+        graceMs: (fields.optionalInteger("grace_sec", { min: 0 }) ?? 0) * 1_000,
+      });
+    case "refused":
+      return fields.done({
+        type: "refused",
+        // One that is newer than we are is as good a reason as any.
+        code: codes.find((code) => code === fields.any("code")) ?? "not_allowed",
+        message: fields.words("message") ?? "refused",
+      });
+    case "job":
+      return fields.done({ type: "job", ...readJob(fields, payload) });
+    case "ack":
+      return fields.done({ type: "ack", ...readNumbered(fields) });
+    case "invalid":
+      return fields.done({
+        type: "invalid",
+        ...readNumbered(fields),
+        error: readError(fields.any("error")),
+      });
+    case "answer": {
+      const error = fields.any("error");
+      return fields.done({
+        type: "answer",
+        requestId: fields.text("request_id"),
+        ...(error === undefined ? { value: payload["value"] } : { error: readError(error) }),
+      });
+    }
+    case "cancel":
+      return fields.done({
+        type: "cancel",
+        ...readHeld(fields),
+        reason: fields.words("reason") ?? "",
+      });
+    case "drop":
+      return fields.done({ type: "drop", ...readHeld(fields) });
+    default:
+      return { problem: { path: "type", message: `a runtime cannot say ${name.slice(0, 50)}` } };
+  }
+}
+
+const codes: readonly RefusedCode[] = ["malformed", "not_allowed", "superseded", "limit_reached"];
+
+function readVerdict(fields: Fields): Verdict {
+  const held = readHeld(fields);
+  const workerSequence = fields.optionalInteger("worker_seq", { min: 0 }) ?? 0;
+  return fields.any("verdict") === "continue"
+    ? { ...held, verdict: "continue", workerSequence }
+    : { ...held, verdict: "drop" };
+}
+
+function readJob(fields: Fields, payload: JsonObject): Omit<JobFrame, "type"> {
+  const credentials = fields.any("credentials");
+  return {
+    ...readHeld(fields),
+    agent: fields.text("agent"),
+    input: payload["input"] ?? null,
+    principal: fields.text("principal"),
+    sessionId: fields.text("session_id"),
+    traceId: fields.text("trace_id"),
+    parentId: fields.optionalText("parent_job_id"),
+    lease: readLease(fields, "lease") ?? {},
+    expiresAt: fields.optionalInside("lease_constraints")?.optionalText("expires_at"),
+    budget: readNumbers(fields.object("budget") ?? {}),
+    deadline: fields.optionalText("deadline"),
+    credentials: Array.isArray(credentials) ? credentials.filter(isObject) : undefined,
+  };
+}
+
+/** Its shape; what may stand in one is decided elsewhere. */
+function readLease(fields: Fields, name: string): Lease | undefined {
+  const object = fields.object(name);
+  if (!object || isLease(object)) return object;
+  fields.note(name, "an object with lists of texts");
+  return undefined;
+}
+
+function isLease(object: JsonObject): object is Lease {
+  return Object.values(object).every(
+    (list) => Array.isArray(list) && list.every((each) => typeof each === "string"),
+  );
+}
+
+function readNumbers(object: JsonObject): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    Object.entries(object).flatMap(([name, value]) =>
+      typeof value === "number" ? [[name, value] as const] : [],
+    ),
+  );
+}
+
+export function printToWorker(said: ToWorker): JsonObject {
+  switch (said.type) {
+    case "welcome":
+      return {
+        jobs: said.jobs.map((verdict) => ({
+          ...printHeld(verdict),
+          verdict: verdict.verdict,
+          ...(verdict.verdict === "continue" && { worker_seq: verdict.workerSequence }),
+        })),
+        unacknowledged_max: said.unacknowledgedMax,
+        grace_sec: Math.floor(said.graceMs / 1_000),
+      };
+    case "refused":
+      return { code: said.code, message: said.message };
+    case "job": {
+      const { type: _, jobId, attempt, sessionId, traceId, parentId, expiresAt, ...rest } = said;
+      const { deadline, credentials, ...more } = rest;
+      return {
+        job_id: jobId,
+        attempt,
+        session_id: sessionId,
+        trace_id: traceId,
+        ...(parentId !== undefined && { parent_job_id: parentId }),
+        ...more,
+        ...(expiresAt !== undefined && { lease_constraints: { expires_at: expiresAt } }),
+        ...(deadline !== undefined && { deadline }),
+        ...(credentials && { credentials }),
+      };
+    }
+    case "ack":
+      return printNumbered(said);
+    case "invalid":
+      return { ...printNumbered(said), error: printError(said.error) };
+    case "answer": {
+      const { requestId, value, error } = said;
+      return error
+        ? { request_id: requestId, error: printError(error) }
+        : { request_id: requestId, ...(value !== undefined && { value }) };
+    }
+    case "cancel":
+      return { ...printHeld(said), reason: said.reason };
+    case "drop":
+      return printHeld(said);
+  }
+}

@@ -1,0 +1,593 @@
+/**
+ * A worker in another process, as the runtime sees it: one for each such process, over however many
+ * connections. What it says is decided in the order in which it comes and confirmed when it is kept, so that
+ * after a connection was lost it says again exactly what was not confirmed. A connection takes the place of the
+ * one before it, from which nothing is heard any more.
+ */
+import {
+  type Amount,
+  type Job,
+  type JobId,
+  type Outcome,
+  parseAmount,
+  type Refusal,
+  remaining,
+  jobId as toJobId,
+  toNumber,
+} from "../../core/index.ts";
+import type { Plane } from "../../plane/index.ts";
+import {
+  ArcpError,
+  decodedBytes,
+  isArcpError,
+  isObject,
+  type JsonObject,
+  printTimestamp,
+} from "../../wire/arcp/index.ts";
+import type { Attempt } from "../attempt.ts";
+import type { Offer } from "../catalogue.ts";
+import type { Delegated } from "../context.ts";
+import { toArcpError } from "../errors.ts";
+import { limits as resultLimits } from "../limits.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Work, Worker } from "../worker.ts";
+import { limits } from "./limits.ts";
+import {
+  type Asked,
+  type Delegation,
+  type FromWorker,
+  type Held,
+  type JobFrame,
+  prefix,
+  printToWorker,
+  type RefusedCode,
+  type ResultOf,
+  type ToWorker,
+  type Verdict,
+} from "./protocol.ts";
+
+/** A session that a worker speaks in. */
+export type WorkerLink = {
+  readonly sessionId: string;
+  readonly principal: string;
+  /** False if who is at the other end is gone when the link is: a child of ours. */
+  readonly canReturn?: boolean;
+  /** Queues a frame. */
+  send(type: string, payload: JsonObject): void;
+};
+
+/** A job that it was started on. */
+type RemoteJob = {
+  readonly job: Job;
+  readonly attempt: Attempt;
+  /** The last number that was decided upon. */
+  heard: number;
+  /** As it is sent, while nobody has said that it arrived. */
+  untaken: JsonObject | undefined;
+  /** Its last word has come. */
+  isEnding: boolean;
+  streamedBytes: number;
+  /** By what the job calls them: what was asked for again is the same one. */
+  readonly delegations: Map<string, Promise<Delegated>>;
+};
+
+export type RemoteWorkerOptions = {
+  readonly id: string;
+  readonly offers: readonly Offer[];
+  readonly jobsAtOnce: number;
+  readonly runtime: Runtime;
+  readonly graceMs: number;
+};
+
+export class RemoteWorker implements Worker {
+  readonly id: string;
+  readonly isRemote = true;
+  readonly offers: readonly Offer[];
+  readonly #runtime: Runtime;
+  readonly #plane: Plane;
+  readonly #graceMs: number;
+  readonly #most: number;
+  readonly #jobs = new Map<string, RemoteJob>();
+  #link: WorkerLink | undefined;
+  #frameBytesMax: number = limits.frameBytesMax;
+  /** Whether this connection was told where it stands: nothing is sent before that. */
+  #isWelcome = false;
+  #isLeaving = false;
+  /** Said and not kept yet, and asked and not answered yet. */
+  #unkept = 0;
+  #unanswered = 0;
+  readonly #acks = new Map<RemoteJob, number>();
+
+  constructor({ id, offers, jobsAtOnce, runtime, graceMs }: RemoteWorkerOptions) {
+    this.id = id;
+    this.offers = offers;
+    this.#most = jobsAtOnce;
+    this.#runtime = runtime;
+    this.#plane = runtime.plane;
+    this.#graceMs = graceMs;
+  }
+
+  /** While it is away, none. */
+  get jobsAtOnce(): number {
+    return this.#isWelcome && !this.#isLeaving ? this.#most : 0;
+  }
+
+  get jobIds(): readonly JobId[] {
+    return [...this.#jobs.values()].map(({ job }) => job.id);
+  }
+
+  get isAway(): boolean {
+    return this.#link === undefined;
+  }
+
+  /** It may speak. */
+  get isWelcome(): boolean {
+    return this.#isWelcome;
+  }
+
+  isOn(link: WorkerLink): boolean {
+    return this.#link === link;
+  }
+
+  /** It is there, again or for the first time. `left`: what it had, for all that the log says. */
+  attach(
+    link: WorkerLink,
+    { has, frameBytesMax }: { readonly has: readonly Held[]; readonly frameBytesMax: number },
+    left: readonly JobId[] = [],
+  ): void {
+    const message = "this worker has another connection";
+    if (this.#link) this.refuse(this.#link, "superseded", message);
+    this.#link = link;
+    this.#isWelcome = false;
+    this.#frameBytesMax = frameBytesMax;
+    this.#isLeaving = false;
+    this.#unkept = 0;
+    this.#unanswered = 0;
+    const verdicts = has.map((held) => this.#judge(held));
+    this.#lose(has, left);
+    // What it is told to drop must have ended for good.
+    void this.#plane
+      .read(() => undefined)
+      .then(() => {
+        if (this.#link !== link) return;
+        this.#isWelcome = true;
+        const { unacknowledgedMax } = limits;
+        this.#send({ type: "welcome", jobs: verdicts, unacknowledgedMax, graceMs: this.#graceMs });
+        for (const remote of this.#jobs.values()) this.#remind(remote);
+        this.#runtime.giveWork(this);
+      });
+  }
+
+  /** Whether it goes on with something that it has. */
+  #judge(held: Held): Verdict {
+    const { attempt } = held;
+    const jobId = toJobId(held.jobId);
+    const before = this.#jobs.get(jobId);
+    const isMine = this.#look((jobs) => {
+      const job = jobs.byId.get(jobId);
+      return job?.state === "running" && job.worker.id === this.id && job.attempt === attempt;
+    });
+    if (!isMine) return { ...held, verdict: "drop" };
+    const command = { type: "job.reclaim", jobId, attempt } as const;
+    const { value } = this.#plane.carryOut(command, this.#caller, ({ jobs }) => ({
+      job: jobs.byId.get(jobId),
+      workerSequence: jobs.tallies.get(jobId)?.workerSequence ?? 0,
+    }));
+    if (!value?.job) return { ...held, verdict: "drop" };
+    const { job, workerSequence } = value;
+    const remote = before ?? this.#remember(job, this.#runtime.attemptOf(job));
+    // What was said and not kept, because it was no event, is judged again when it is said again.
+    remote.heard = workerSequence;
+    remote.untaken = undefined;
+    return { ...held, verdict: "continue", workerSequence };
+  }
+
+  /** What it should have and does not: its process is another one, or it has lost it. It will not come back. */
+  #lose(has: readonly Held[], left: readonly JobId[]): void {
+    const named = new Set(has.map(({ jobId }) => jobId));
+    const taken = [...this.#jobs.values()].filter(({ untaken }) => untaken === undefined);
+    const lost = [...taken.map(({ job }) => job), ...left.flatMap((id) => this.#find(id) ?? [])];
+    for (const { id: jobId, attempt } of lost) {
+      if (!named.has(jobId)) this.#orphan({ jobId, attempt, graceMs: 0 });
+    }
+    this.#plane.tick();
+  }
+
+  #find(jobId: JobId): Job | undefined {
+    return this.#look((jobs) => {
+      const job = jobs.byId.get(jobId);
+      return job?.state === "running" && job.worker.id === this.id ? job : undefined;
+    });
+  }
+
+  #orphan(lost: { readonly jobId: JobId; readonly attempt: number; readonly graceMs: number }) {
+    this.#plane.carryOut({ type: "job.orphan", ...lost }, this.#caller, () => undefined);
+  }
+
+  /** Says what may not have arrived. */
+  #remind(remote: RemoteJob): void {
+    const { job, untaken } = remote;
+    if (untaken) this.#sendJob(untaken);
+    const reason = this.#look((jobs) => {
+      const now = jobs.byId.get(job.id);
+      return now?.state === "running" ? now.cancelling?.reason : undefined;
+    });
+    if (reason !== undefined) this.cancel(job.id, reason);
+  }
+
+  /** The connection is lost. What it has waits for it, for a while. */
+  detach(link: WorkerLink): void {
+    if (this.#link !== link) return;
+    this.#link = undefined;
+    this.#isWelcome = false;
+    this.#acks.clear();
+    const graceMs = link.canReturn === false ? 0 : this.#graceMs;
+    for (const { job } of this.#jobs.values()) {
+      this.#orphan({ jobId: job.id, attempt: job.attempt, graceMs });
+    }
+    if (graceMs === 0) this.#plane.tick();
+  }
+
+  /** Nothing more is heard on this connection. */
+  refuse(link: WorkerLink, code: RefusedCode, message: string): void {
+    link.send(`${prefix}refused`, printToWorker({ type: "refused", code, message }));
+    this.detach(link);
+  }
+
+  run({ job, input, attempt }: Work): void {
+    const frame = this.#frameOf(job, input);
+    const bytes = Buffer.byteLength(input) + JSON.stringify(frame.lease).length;
+    if (bytes + limits.frameHeadBytes > this.#frameBytesMax) {
+      const message = `its input is larger than the ${this.#frameBytesMax} bytes that its worker takes`;
+      const failure = { code: "INTERNAL_ERROR", message, isRetryable: true };
+      void attempt.end({ status: "error", failure });
+      return;
+    }
+    const remote = this.#remember(job, attempt);
+    remote.untaken = printToWorker(frame);
+    if (this.#isWelcome) return this.#sendJob(remote.untaken);
+    // It went while the start was being kept.
+    if (this.isAway) {
+      this.#orphan({ jobId: job.id, attempt: job.attempt, graceMs: this.#graceMs });
+    }
+  }
+
+  #remember(job: Job, attempt: Attempt): RemoteJob {
+    const remote: RemoteJob = {
+      job,
+      attempt,
+      heard: 0,
+      untaken: undefined,
+      isEnding: false,
+      streamedBytes: 0,
+      delegations: new Map(),
+    };
+    this.#jobs.set(job.id, remote);
+    return remote;
+  }
+
+  #frameOf(job: Job, input: string): JobFrame {
+    const { id: jobId, attempt, agent, principal, traceId, parentId, grant, runMsMax } = job;
+    const { capabilities, expiresAt, expiresAtMs = Number.POSITIVE_INFINITY } = grant;
+    const startedAtMs = job.state === "running" ? job.startedAtMs : 0;
+    const runsUntilMs = runMsMax === undefined ? Number.POSITIVE_INFINITY : startedAtMs + runMsMax;
+    const deadlineMs = Math.min(expiresAtMs, runsUntilMs);
+    const counters = this.#look((jobs) => jobs.budgets.get(jobId) ?? []);
+    return {
+      type: "job",
+      jobId,
+      attempt,
+      agent,
+      input: JSON.parse(input),
+      principal,
+      sessionId: job.sessionIds[0],
+      traceId,
+      parentId,
+      lease: capabilities,
+      expiresAt,
+      budget: Object.fromEntries(
+        counters.map((counter) => [counter.currency, toNumber(remaining(counter))]),
+      ),
+      ...(Number.isFinite(deadlineMs) && { deadline: printTimestamp(deadlineMs) }),
+    };
+  }
+
+  cancel(jobId: string, reason: string): void {
+    const remote = this.#jobs.get(jobId);
+    if (remote) this.#send({ type: "cancel", ...heldOf(remote), reason });
+  }
+
+  drop(jobId: string): void {
+    const remote = this.#jobs.get(jobId);
+    this.#jobs.delete(jobId);
+    // Whose last word is being kept will hear of that.
+    if (remote && !remote.isEnding) this.#send({ type: "drop", ...heldOf(remote) });
+  }
+
+  hear(said: Exclude<FromWorker, { readonly type: "offer" }>): void {
+    if (said.type === "leave") {
+      this.#isLeaving = true;
+      return;
+    }
+    const remote = this.#jobs.get(said.jobId);
+    if (remote?.attempt.attempt !== said.attempt) {
+      this.#send({ type: "drop", jobId: said.jobId, attempt: said.attempt });
+      return;
+    }
+    remote.untaken = undefined;
+    switch (said.type) {
+      case "taken":
+        return;
+      case "event":
+        return this.#hearEvent(remote, said);
+      case "result":
+        return this.#hearEnd(remote, said.workerSequence, outcomeOf(said));
+      case "error": {
+        const { code, message, retryable, details } = ArcpError.fromPayload(said.error).toPayload();
+        const more = details && { details: JSON.stringify(details) };
+        const failure = { code, message, isRetryable: retryable, ...more };
+        return this.#hearEnd(remote, said.workerSequence, { status: "error", failure });
+      }
+      default:
+        this.#answer(remote, said);
+    }
+  }
+
+  #hearEvent(remote: RemoteJob, said: FromWorker & { readonly type: "event" }): void {
+    const { kind, body, workerSequence } = said;
+    if (workerSequence <= remote.heard) {
+      // It was kept before, or is about to be.
+      const { heard } = remote;
+      void this.#plane.read(() => undefined).then(() => this.#acknowledge(remote, heard));
+      return;
+    }
+    if (!this.#mayWait()) return;
+    remote.heard = workerSequence;
+    const link = this.#link;
+    void this.#keep(remote, kind, body, workerSequence).then((answer) => {
+      if (this.#link === link) this.#unkept -= 1;
+      switch (answer) {
+        case "kept":
+          return this.#acknowledge(remote, workerSequence);
+        case "over":
+          return this.#send({ type: "drop", ...heldOf(remote) });
+        case "later":
+          return;
+        default: {
+          const numbered = { ...heldOf(remote), workerSequence };
+          this.#send({ type: "invalid", ...numbered, error: answer.toPayload() });
+        }
+      }
+    });
+  }
+
+  async #keep(
+    remote: RemoteJob,
+    kind: string,
+    body: unknown,
+    workerSequence: number,
+  ): Promise<"kept" | "over" | "later" | ArcpError> {
+    try {
+      if (kind === "result_chunk") countChunk(remote, body);
+      return verdictOf(await remote.attempt.tell(kind, body, { workerSequence }));
+    } catch (error) {
+      return toError(error);
+    }
+  }
+
+  #hearEnd(remote: RemoteJob, workerSequence: number, outcome: Outcome): void {
+    remote.isEnding = true;
+    void remote.attempt.end(outcome).then((refusal) => {
+      switch (verdictOf(refusal)) {
+        case "kept":
+          return this.#acknowledge(remote, workerSequence);
+        case "over":
+          return this.#send({ type: "drop", ...heldOf(remote) });
+        case "later":
+          remote.isEnding = false;
+      }
+    });
+  }
+
+  /** Whoever says more than may wait has not listened to us, and is sent away. */
+  #mayWait(): boolean {
+    this.#unkept += 1;
+    if (this.#unkept <= limits.unacknowledgedMax || !this.#link) return true;
+    const message = `at most ${limits.unacknowledgedMax} events may wait to be confirmed`;
+    this.refuse(this.#link, "limit_reached", message);
+    return false;
+  }
+
+  /** Everything that was kept in one go is confirmed in one go. */
+  #acknowledge(remote: RemoteJob, workerSequence: number): void {
+    if (this.#acks.size === 0) queueMicrotask(() => this.#sendAcks());
+    this.#acks.set(remote, workerSequence);
+  }
+
+  #sendAcks(): void {
+    for (const [remote, workerSequence] of this.#acks) {
+      this.#send({ type: "ack", ...heldOf(remote), workerSequence });
+    }
+    this.#acks.clear();
+  }
+
+  #answer(remote: RemoteJob, asked: Asked): void {
+    this.#unanswered += 1;
+    const link = this.#link;
+    if (this.#unanswered > limits.requestsMax && link) {
+      const message = `at most ${limits.requestsMax} requests may wait to be answered`;
+      return this.refuse(link, "limit_reached", message);
+    }
+    const { requestId } = asked;
+    const reply = (answer: ToWorker): void => {
+      // Who has another connection by now asks again there.
+      if (this.#link !== link) return;
+      this.#unanswered -= 1;
+      this.#send(answer);
+    };
+    void this.#carryOut(remote, asked).then(
+      (value) => reply({ type: "answer", requestId, value }),
+      (error: unknown) => {
+        if (error === notNow) return;
+        reply({ type: "answer", requestId, error: toError(error).toPayload() });
+      },
+    );
+  }
+
+  async #carryOut(remote: RemoteJob, asked: Asked): Promise<unknown> {
+    const { job, attempt } = remote;
+    switch (asked.type) {
+      case "authorize": {
+        const { capability, target } = asked;
+        return await attempt.authorise({ capability, target });
+      }
+      case "reserve":
+      case "settle":
+        return await this.#reserveOrSettle(job, asked);
+      case "delegate":
+        return { child_job_id: (await this.#delegate(remote, asked)).jobId };
+      case "await":
+        return await this.#childOf(job, asked.childId).done;
+      case "cancel_child":
+        return await this.#childOf(job, asked.childId).cancel(asked.reason);
+    }
+  }
+
+  /** Asked again, because the answer was lost, it is done already. */
+  async #reserveOrSettle(
+    { id: jobId, attempt }: Job,
+    asked: Asked & { readonly type: "reserve" | "settle" },
+  ): Promise<void> {
+    const { reservationId } = asked;
+    const amounts = readAmounts(asked.amounts);
+    const isOpen = this.#look((jobs) => jobs.reservations.get(jobId)?.has(reservationId) ?? false);
+    const isDone = isOpen === (asked.type === "reserve");
+    const common = { jobId, attempt, reservationId };
+    const command =
+      asked.type === "reserve"
+        ? ({ type: "job.reserve", ...common, amounts } as const)
+        : ({ type: "job.settle", ...common, actual: amounts } as const);
+    if (isDone) return await this.#plane.read(() => undefined);
+    const { refusal } = await this.#plane.submit(command, this.#caller, () => undefined);
+    if (refusal?.code === "unavailable") throw notNow;
+    if (refusal) throw toArcpError(refusal);
+  }
+
+  #delegate(remote: RemoteJob, asked: Delegation): Promise<Delegated> {
+    const known = remote.delegations.get(asked.delegateId);
+    if (known !== undefined) return known;
+    const isAgain = asked.workerSequence <= remote.heard;
+    remote.heard = Math.max(remote.heard, asked.workerSequence);
+    const delegated = isAgain
+      ? this.#delegateAgain(remote, asked)
+      : this.#delegateNow(remote, asked);
+    remote.delegations.set(asked.delegateId, delegated);
+    return delegated;
+  }
+
+  #delegateNow({ job }: RemoteJob, asked: Delegation): Promise<Delegated> {
+    const { agent, input, delegateId, workerSequence, leaseRequest, expiresAt } = asked;
+    return this.#runtime.delegate(job, {
+      agent,
+      input,
+      delegateId,
+      workerSequence,
+      ...(leaseRequest && { leaseRequest }),
+      ...(expiresAt !== undefined && { leaseConstraints: { expires_at: expiresAt } }),
+    });
+  }
+
+  /** An earlier process of ours was asked. What came of it is in the log, unless it was too late for that. */
+  async #delegateAgain(remote: RemoteJob, asked: Delegation): Promise<Delegated> {
+    const { job } = remote;
+    const { delegateId } = asked;
+    const childId = this.#look((jobs) =>
+      [...(jobs.children.get(job.id) ?? [])].find(
+        (id) => jobs.byId.get(id)?.delegateId === delegateId,
+      ),
+    );
+    if (childId !== undefined) return this.#runtime.delegated(job, childId);
+    for await (const { event } of this.#plane.stream(`job/${job.id}`)) {
+      if (event.type !== "job.emitted" || event.kind !== "tool_result") continue;
+      const body: unknown = JSON.parse(event.body);
+      if (!isObject(body) || body["call_id"] !== delegateId) continue;
+      throw ArcpError.fromPayload(body["error"]);
+    }
+    return await this.#delegateNow(remote, asked);
+  }
+
+  #childOf(parent: Job, childId: string): Delegated {
+    const id = toJobId(childId);
+    const isChild = this.#look((jobs) => jobs.byId.get(id)?.parentId === parent.id);
+    if (!isChild) throw new ArcpError("JOB_NOT_FOUND", `there is no job ${childId}`);
+    return this.#runtime.delegated(parent, id);
+  }
+
+  /** What is decided by now, kept or not. Nothing of it may leave before it is kept. */
+  #look<Value>(look: (jobs: Jobs) => Value): Value {
+    const seen: Value[] = [];
+    void this.#plane.read(({ jobs }) => seen.push(look(jobs)));
+    // It looks at once, and only answers later.
+    return seen[0] as Value;
+  }
+
+  #sendJob(payload: JsonObject): void {
+    this.#link?.send(`${prefix}job`, payload);
+  }
+
+  #send(said: ToWorker): void {
+    if (this.#isWelcome) this.#link?.send(prefix + said.type, printToWorker(said));
+  }
+
+  get #caller(): { readonly actor: string } {
+    return { actor: `worker/${this.id}` };
+  }
+}
+
+type Jobs = Parameters<Parameters<Plane["read"]>[0]>[0]["jobs"];
+
+/** We shut down. Who asks will ask the next process. */
+const notNow = new Error("the plane is shutting down");
+
+function heldOf({ job, attempt }: RemoteJob): Held {
+  return { jobId: job.id, attempt: attempt.attempt };
+}
+
+function verdictOf(refusal: Refusal | undefined): "kept" | "over" | "later" {
+  if (!refusal) return "kept";
+  return refusal.code === "unavailable" ? "later" : "over";
+}
+
+function outcomeOf({ value, streamed, summary }: ResultOf): Outcome {
+  return {
+    status: "success",
+    ...(value && !streamed && { result: JSON.stringify(value.result) }),
+    ...(streamed && { streamed }),
+    ...(summary !== undefined && { summary }),
+  };
+}
+
+function readAmounts(texts: readonly string[]): readonly Amount[] {
+  return texts.map((text) => {
+    const amount = parseAmount(text);
+    if (amount) return amount;
+    throw new ArcpError("INVALID_REQUEST", "an amount is written like USD:1.50");
+  });
+}
+
+/** Pieces are kept in the log; a result may not fill it. */
+function countChunk(remote: RemoteJob, body: unknown): void {
+  if (!isObject(body) || typeof body["data"] !== "string") return;
+  const encoding = body["encoding"] === "base64" ? "base64" : "utf8";
+  const bytes = decodedBytes(body["data"], encoding) ?? 0;
+  remote.streamedBytes += bytes;
+  const { chunkBytesMax, resultBytesMax } = resultLimits;
+  if (bytes <= chunkBytesMax && remote.streamedBytes <= resultBytesMax) return;
+  const message = `a result has at most ${resultBytesMax} bytes, and a piece of it ${chunkBytesMax}`;
+  throw new ArcpError("INTERNAL_ERROR", message);
+}
+
+function toError(error: unknown): ArcpError {
+  if (isArcpError(error)) return error;
+  return new ArcpError("INTERNAL_ERROR", "it failed");
+}

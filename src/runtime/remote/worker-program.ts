@@ -1,0 +1,494 @@
+/**
+ * A process that works for a runtime elsewhere: the jobs that it has, and what of their words is not confirmed.
+ * Connections come and go beneath it; handlers do not notice, except that their words take longer to be kept.
+ * Nothing is thrown away before the runtime has said that it is kept, or that nobody wants it any more.
+ */
+import { randomUUID } from "node:crypto";
+import {
+  type Amount,
+  type Job,
+  type Outcome,
+  printAmount,
+  jobId as toJobId,
+  sessionId as toSessionId,
+} from "../../core/index.ts";
+import { ArcpError, isObject, type JsonObject } from "../../wire/arcp/index.ts";
+import { printBody } from "../attempt.ts";
+import { fullName } from "../catalogue.ts";
+import { type Delegated, type DelegateOptions, JobContext, type Voice } from "../context.ts";
+import { execute, type Handler } from "../in-process.ts";
+import { limits } from "./limits.ts";
+import {
+  type Asked,
+  type FromWorker,
+  type Held,
+  type JobFrame,
+  prefix,
+  printFromWorker,
+  type RefusedCode,
+  readToWorker,
+  type ToWorker,
+} from "./protocol.ts";
+
+export type WorkerAgent = {
+  readonly name: string;
+  readonly version?: string;
+  readonly handler: Handler;
+  /** Whether a job may be run again when this process was lost in the middle of it. */
+  readonly isIdempotent?: boolean;
+};
+
+export type WorkerProgramOptions = {
+  readonly offers: readonly WorkerAgent[];
+  readonly jobsAtOnce?: number;
+  /** Minted for this process if absent. Never to be used by two, nor by the next one. */
+  readonly workerId?: string;
+};
+
+type Send = (type: string, payload: JsonObject) => void;
+
+/** One connection. */
+export type ProgramLink = {
+  receive(type: string, payload: JsonObject): void;
+  /** It is gone; what was not confirmed waits for the next. */
+  lost(): void;
+};
+
+export type LinkEvents = {
+  readonly onWelcome: () => void;
+  readonly onRefused: (code: RefusedCode, message: string) => void;
+};
+
+/** Something that was said and not confirmed, or asked and not answered. */
+type Item = {
+  readonly run: Run;
+  /** Grows with each. */
+  readonly order: number;
+  readonly type: string;
+  readonly payload: JsonObject;
+  readonly bytes: number;
+  /** Absent: a question that is no event. */
+  readonly workerSequence?: number;
+  isSent: boolean;
+  isKept: boolean;
+  readonly settle: (error?: ArcpError) => void;
+};
+
+type Pending = {
+  readonly item: Item;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: ArcpError) => void;
+};
+
+/** A job that this process has, from when it comes until its last word is confirmed. */
+type Run = {
+  readonly held: Held;
+  readonly controller: AbortController;
+  /** What is not confirmed, oldest first. */
+  readonly said: Item[];
+  lastSequence: number;
+  isOver: boolean;
+};
+
+export class WorkerProgram {
+  readonly workerId: string;
+  readonly #options: WorkerProgramOptions;
+  readonly #handlers: ReadonlyMap<string, Handler>;
+  readonly #runs = new Map<string, Run>();
+  readonly #questions = new Map<string, Pending>();
+  /** Not sent on this connection yet. */
+  #unsent: Item[] = [];
+  #unsentBytes = 0;
+  #lastOrder = 0;
+  #inFlight = 0;
+  #inFlightMax = 1;
+  #send: Send | undefined;
+  #isWelcome = false;
+  #isLeaving = false;
+  #whenIdle: (() => void)[] = [];
+
+  constructor(options: WorkerProgramOptions) {
+    this.workerId = options.workerId ?? `wrk_${randomUUID()}`;
+    this.#options = options;
+    this.#handlers = new Map(options.offers.map((agent) => [fullName(agent), agent.handler]));
+  }
+
+  /** How many jobs it has. */
+  get size(): number {
+    return this.#runs.size;
+  }
+
+  /** A new connection, in place of the one before. */
+  connect(send: Send, { onWelcome, onRefused }: LinkEvents): ProgramLink {
+    this.#send = send;
+    this.#isWelcome = false;
+    const { offers, jobsAtOnce = limits.jobsAtOnce } = this.#options;
+    this.#say({
+      type: "offer",
+      workerId: this.workerId,
+      offers: offers.map(({ name, version, isIdempotent = false }) => ({
+        name,
+        version,
+        isIdempotent,
+      })),
+      jobsAtOnce,
+      has: [...this.#runs.values()].map(({ held }) => held),
+      frameBytesMax: limits.frameBytesMax,
+    });
+    return {
+      receive: (type, payload) => {
+        // From a connection that has been replaced, nothing is heard.
+        if (this.#send !== send) return;
+        const { value: said } = readToWorker(type, payload);
+        // What a newer runtime says is passed over.
+        if (!said) return;
+        if (said.type === "refused") {
+          this.#send = undefined;
+          return onRefused(said.code, said.message);
+        }
+        this.#hear(said);
+        if (said.type === "welcome") onWelcome();
+      },
+      lost: () => {
+        if (this.#send !== send) return;
+        this.#send = undefined;
+        this.#isWelcome = false;
+      },
+    };
+  }
+
+  /** Asks for no more jobs; resolves when those that it has are over. */
+  async leave(): Promise<void> {
+    this.#isLeaving = true;
+    if (this.#isWelcome) this.#say({ type: "leave" });
+    if (this.#runs.size === 0) return;
+    await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
+  }
+
+  /** Its handlers are told to stop, and nothing of what they say is sent. */
+  abandon(reason: unknown): void {
+    this.#send = undefined;
+    for (const run of [...this.#runs.values()]) this.#end(run, reason);
+  }
+
+  #hear(said: Exclude<ToWorker, { readonly type: "refused" }>): void {
+    switch (said.type) {
+      case "welcome":
+        return this.#resume(said);
+      case "job":
+        return this.#take(said);
+      case "answer": {
+        const question = this.#questions.get(said.requestId);
+        this.#questions.delete(said.requestId);
+        if (said.error) question?.reject(ArcpError.fromPayload(said.error));
+        else question?.resolve(said.value);
+        return;
+      }
+      default: {
+        const run = this.#runs.get(said.jobId);
+        if (run?.held.attempt === said.attempt) this.#hearOf(run, said);
+      }
+    }
+  }
+
+  #hearOf(
+    run: Run,
+    said: ToWorker & { readonly type: "ack" | "invalid" | "cancel" | "drop" },
+  ): void {
+    switch (said.type) {
+      case "ack":
+        this.#confirm(run, said.workerSequence);
+        return this.#pump();
+      case "invalid": {
+        const at = run.said.findIndex((item) => item.workerSequence === said.workerSequence);
+        const [item] = at < 0 ? [] : run.said.splice(at, 1);
+        if (item) this.#settle(item, ArcpError.fromPayload(said.error));
+        return this.#pump();
+      }
+      case "cancel":
+        run.controller.abort(new DOMException(said.reason || "cancelled", "AbortError"));
+        return;
+      case "drop":
+        this.#end(run, ended);
+        this.#pump();
+    }
+  }
+
+  /** Goes on where the runtime says that it stands. */
+  #resume({ jobs, unacknowledgedMax }: ToWorker & { readonly type: "welcome" }): void {
+    this.#isWelcome = true;
+    this.#inFlightMax = unacknowledgedMax;
+    const verdicts = new Map(jobs.map((verdict) => [verdict.jobId, verdict]));
+    for (const run of [...this.#runs.values()]) {
+      const verdict = verdicts.get(run.held.jobId);
+      if (verdict?.verdict === "continue") this.#confirm(run, verdict.workerSequence);
+      else this.#end(run, new DOMException("the job is another worker's", "AbortError"));
+    }
+    const waiting = new Set<Item>();
+    for (const run of this.#runs.values()) for (const item of run.said) waiting.add(item);
+    for (const { item } of this.#questions.values()) waiting.add(item);
+    for (const item of waiting) item.isSent = false;
+    // In the order in which they were said: a question may be about what was said before.
+    this.#unsent = [...waiting].sort((one, other) => one.order - other.order);
+    this.#unsentBytes = this.#unsent.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.#inFlight = 0;
+    if (this.#isLeaving) this.#say({ type: "leave" });
+    this.#pump();
+  }
+
+  #take(frame: JobFrame): void {
+    const { jobId, attempt } = frame;
+    const before = this.#runs.get(jobId);
+    if (before?.held.attempt === attempt) return;
+    if (before) this.#end(before, new DOMException("it was started anew", "AbortError"));
+    const run: Run = {
+      held: { jobId, attempt },
+      controller: new AbortController(),
+      said: [],
+      lastSequence: 0,
+      isOver: false,
+    };
+    this.#runs.set(jobId, run);
+    this.#say({ type: "taken", ...run.held });
+    const context = new JobContext({
+      job: jobOf(frame, this.workerId),
+      attempt: this.#voiceOf(run),
+      signal: run.controller.signal,
+      surroundings: {
+        newId: (kind) => `${kind}_${randomUUID()}`,
+        delegate: (_, wanted) => this.#delegate(run, wanted),
+      },
+    });
+    const handler = this.#handlers.get(frame.agent) ?? unknownAgent;
+    void execute(handler, JSON.stringify(frame.input), context).then((outcome) =>
+      this.#finish(run, outcome),
+    );
+  }
+
+  #voiceOf(run: Run): Voice {
+    const reserve = async (
+      type: "reserve" | "settle",
+      reservationId: string,
+      amounts: readonly Amount[],
+    ): Promise<void> => {
+      await this.#ask(run, { type, reservationId, amounts: amounts.map(printAmount) });
+    };
+    return {
+      emit: (kind, body) => this.#emit(run, kind, body),
+      authorise: async (operation) =>
+        String(await this.#ask(run, { type: "authorize", ...operation })),
+      reserve: (id, amounts) => reserve("reserve", id, amounts),
+      settle: (id, actual) => reserve("settle", id, actual),
+    };
+  }
+
+  /** Resolves when it is kept, or when nobody listens any more. */
+  async #emit(run: Run, kind: string, body: unknown): Promise<void> {
+    // As it is now: the handler may change it while it waits.
+    const text = printBody(body);
+    if (run.isOver) return;
+    this.#checkRoom(text.length);
+    await new Promise<void>((resolve, reject) => {
+      const settle = (error?: ArcpError): void => (error ? reject(error) : resolve());
+      const said = { type: "event", kind, body: JSON.parse(text) } as const;
+      this.#number(run, said, { bytes: text.length, settle });
+    });
+  }
+
+  #finish(run: Run, outcome: Outcome): void {
+    if (run.isOver) return;
+    const settle = (): void => this.#end(run, ended);
+    const bytes = outcome.status === "success" ? (outcome.result?.length ?? 0) : 0;
+    if (outcome.status !== "success") {
+      const { code, message, isRetryable, details } = outcome.failure;
+      const more = details === undefined ? {} : { details: JSON.parse(details) };
+      const error = { code, message, retryable: isRetryable, ...more };
+      this.#number(run, { type: "error", error }, { bytes, settle });
+    } else if (bytes > limits.frameBytesMax - limits.frameHeadBytes) {
+      const message = "the result is too large for one message; stream it";
+      const error = { code: "INTERNAL_ERROR", message, retryable: true };
+      this.#number(run, { type: "error", error }, { bytes: 0, settle });
+    } else {
+      const { result, streamed, summary } = outcome;
+      const value = result === undefined ? undefined : { result: JSON.parse(result) };
+      this.#number(run, { type: "result", value, streamed, summary }, { bytes, settle });
+    }
+  }
+
+  async #ask(run: Run, asked: Question): Promise<unknown> {
+    if (run.isOver) throw over(run);
+    const requestId = randomUUID();
+    const item = this.#itemOf(run, { ...run.held, requestId, ...asked }, { bytes: 0 });
+    const answered = this.#answerTo(requestId, item);
+    this.#queue(item);
+    return await answered;
+  }
+
+  /** An event and a question in one. */
+  async #delegate(run: Run, wanted: DelegateOptions): Promise<Delegated> {
+    const { agent, input = null, leaseRequest, leaseConstraints } = wanted;
+    const delegateId = wanted.delegateId ?? `delegate_${randomUUID()}`;
+    const text = printBody(input);
+    if (run.isOver) throw over(run);
+    this.#checkRoom(text.length);
+    const requestId = randomUUID();
+    const said = {
+      type: "delegate",
+      requestId,
+      delegateId,
+      agent,
+      input: JSON.parse(text),
+      leaseRequest,
+      expiresAt: leaseConstraints?.expires_at,
+    } as const;
+    const item = this.#number(run, said, { bytes: text.length });
+    const answer = await this.#answerTo(requestId, item);
+    const childId = String(isObject(answer) ? answer["child_job_id"] : "");
+    const done = this.#ask(run, { type: "await", childId });
+    done.catch(() => undefined);
+    const cancel = async (reason?: string): Promise<void> => {
+      await this.#ask(run, { type: "cancel_child", childId, reason });
+    };
+    return { jobId: childId, done, cancel };
+  }
+
+  #answerTo(requestId: string, item: Item): Promise<unknown> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#questions.set(requestId, { item, resolve, reject });
+    return promise;
+  }
+
+  /** Who waits for its words to be kept never comes here. */
+  #checkRoom(bytes: number): void {
+    if (bytes > limits.frameBytesMax - limits.frameHeadBytes) {
+      throw new ArcpError("INVALID_REQUEST", "this is too large for one message");
+    }
+    const { unsentMax, unsentBytesMax } = limits;
+    if (this.#unsent.length < unsentMax && this.#unsentBytes + bytes <= unsentBytesMax) return;
+    const message = "too much was said that is not kept yet; wait for some of it to be";
+    throw new ArcpError("INTERNAL_ERROR", message);
+  }
+
+  #number(run: Run, said: Said, more: Pick<Item, "bytes"> & Partial<Pick<Item, "settle">>): Item {
+    run.lastSequence += 1;
+    const workerSequence = run.lastSequence;
+    const item = this.#itemOf(
+      run,
+      { ...run.held, workerSequence, ...said },
+      { workerSequence, ...more },
+    );
+    run.said.push(item);
+    this.#queue(item);
+    return item;
+  }
+
+  #itemOf(
+    run: Run,
+    said: FromWorker,
+    more: Pick<Item, "bytes"> & Partial<Pick<Item, "workerSequence" | "settle">>,
+  ): Item {
+    this.#lastOrder += 1;
+    const order = this.#lastOrder;
+    const type = prefix + said.type;
+    const payload = printFromWorker(said);
+    return { run, order, type, payload, settle: () => {}, isSent: false, isKept: false, ...more };
+  }
+
+  #queue(item: Item): void {
+    this.#unsent.push(item);
+    this.#unsentBytes += item.bytes;
+    this.#pump();
+  }
+
+  /** Sends what may be sent: of what has a number, only so much at a time. */
+  #pump(): void {
+    for (;;) {
+      const [item] = this.#unsent;
+      const send = this.#isWelcome ? this.#send : undefined;
+      if (!item || !send) return;
+      const isCounted = item.workerSequence !== undefined && !item.isKept;
+      if (isCounted && this.#inFlight >= this.#inFlightMax) return;
+      this.#unsent.shift();
+      this.#unsentBytes -= item.bytes;
+      if (item.run.isOver) continue;
+      item.isSent = true;
+      if (isCounted) this.#inFlight += 1;
+      send(item.type, item.payload);
+    }
+  }
+
+  #confirm(run: Run, workerSequence: number): void {
+    for (;;) {
+      const [item] = run.said;
+      if (item?.workerSequence === undefined || item.workerSequence > workerSequence) return;
+      run.said.shift();
+      this.#settle(item);
+    }
+  }
+
+  #settle(item: Item, error?: ArcpError): void {
+    if (item.isSent && !item.isKept) this.#inFlight -= 1;
+    item.isKept = true;
+    item.settle(error);
+  }
+
+  /** Nobody wants anything of it any more. */
+  #end(run: Run, reason: unknown): void {
+    if (run.isOver) return;
+    run.isOver = true;
+    this.#runs.delete(run.held.jobId);
+    run.controller.abort(reason);
+    for (const item of run.said.splice(0)) this.#settle(item);
+    for (const [requestId, { item, reject }] of this.#questions) {
+      if (item.run !== run) continue;
+      this.#questions.delete(requestId);
+      reject(over(run));
+    }
+    if (this.#runs.size === 0) for (const tell of this.#whenIdle.splice(0)) tell();
+  }
+
+  #say(said: FromWorker): void {
+    this.#send?.(prefix + said.type, printFromWorker(said));
+  }
+}
+
+/** What is numbered, and what is only asked, before it is told whose it is. */
+type Said = Bare<Extract<FromWorker, { readonly workerSequence: number }>, "workerSequence">;
+type Question = Bare<Exclude<Asked, { readonly type: "delegate" }>, "requestId">;
+type Bare<Whole, Name extends string> = Whole extends unknown
+  ? Omit<Whole, keyof Held | Name>
+  : never;
+
+const ended = new DOMException("the job has ended", "AbortError");
+
+function over({ held }: Run): ArcpError {
+  return new ArcpError("CANCELLED", `job ${held.jobId} has ended, or is another worker's`);
+}
+
+const unknownAgent: Handler = (_, { agentRef }) => {
+  throw new ArcpError("AGENT_NOT_AVAILABLE", `this worker does not offer ${agentRef}`);
+};
+
+/** As a context wants it. What only the runtime knows is left as it would be at the start. */
+function jobOf(frame: JobFrame, workerId: string): Job {
+  const { jobId, attempt, agent, principal, sessionId, traceId, parentId, lease, expiresAt } =
+    frame;
+  return {
+    id: toJobId(jobId),
+    agent,
+    principal,
+    sessionIds: [toSessionId(sessionId)],
+    requestId: "",
+    traceId,
+    ...(parentId !== undefined && { parentId: toJobId(parentId) }),
+    depth: 0,
+    grant: { capabilities: lease, ...(expiresAt !== undefined && { expiresAt }) },
+    isRepeatable: false,
+    createdAtMs: 0,
+    place: 0,
+    attempt,
+    state: "running",
+    worker: { id: workerId, isRemote: true },
+    startedAtMs: 0,
+  };
+}
