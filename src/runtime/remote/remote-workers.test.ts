@@ -1,0 +1,416 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type JobId, parseAmount, sessionId } from "../../core/index.ts";
+import { type Log, MemoryLog } from "../../log/index.ts";
+import type { Plane } from "../../plane/index.ts";
+import { Cable } from "../../testing/cable.ts";
+import { openSession } from "../../testing/commands.ts";
+import { ManualClock } from "../../testing/manual-clock.ts";
+import { openPlane, turns } from "../../testing/test-plane.ts";
+import type { Handler } from "../in-process.ts";
+import { type JobRequest, Runtime } from "../runtime.ts";
+import { limits } from "./limits.ts";
+import { RemoteWorkers, type RemoteWorkersOptions } from "./remote-workers.ts";
+import { type WorkerAgent, WorkerProgram } from "./worker-program.ts";
+
+const graceMs = 60_000;
+
+/** A runtime that workers come to, and that can be started anew on what it has kept. */
+class Scene implements AsyncDisposable {
+  readonly clock: ManualClock = new ManualClock();
+  readonly #log: Log = new MemoryLog();
+  #ids = 0;
+  plane!: Plane;
+  runtime!: Runtime;
+  workers!: RemoteWorkers;
+
+  static async open(options: RemoteWorkersOptions = {}): Promise<Scene> {
+    const scene = new Scene();
+    await scene.start(options);
+    await scene.plane.submit(openSession("ada"), { actor: "test" }, () => undefined);
+    return scene;
+  }
+
+  async start(options: RemoteWorkersOptions = {}): Promise<void> {
+    const { clock } = this;
+    const onFault = (fault: unknown): void => {
+      throw fault;
+    };
+    ({ plane: this.plane } = await openPlane({ log: this.#log, clock }));
+    this.runtime = await Runtime.open({ plane: this.plane, newId: this.newId, onFault });
+    this.workers = new RemoteWorkers(this.runtime, { graceMs, clock, ...options });
+  }
+
+  readonly newId = (kind: string): string => `${kind}_${++this.#ids}`;
+
+  async submit(parts: Partial<JobRequest> = {}): Promise<JobId> {
+    const { value, refusal } = await this.runtime.submit({
+      agent: "agent",
+      input: '{"x":1}',
+      sessionId: sessionId("sess_ada"),
+      principal: "ada",
+      requestId: this.newId("request"),
+      traceId: "1".repeat(32),
+      ...parts,
+    });
+    if (refusal) assert.fail(refusal.message);
+    return value.job.id;
+  }
+
+  /** What a job said, how often it began, and how it ended, in words. */
+  async told(id: JobId): Promise<readonly string[]> {
+    const told: string[] = [];
+    for await (const { event } of this.plane.stream(`job/${id}`)) {
+      if (event.type === "job.emitted") told.push(`${event.kind} ${event.body}`);
+      if (event.type !== "job.ended") continue;
+      const { outcome } = event;
+      told.push(outcome.status === "success" ? `${outcome.result}` : outcome.failure.code);
+    }
+    return told;
+  }
+
+  async pass(ms: number): Promise<void> {
+    this.clock.leap(ms);
+    this.plane.tick();
+    await turns(10);
+  }
+
+  async stop(): Promise<void> {
+    this.workers[Symbol.dispose]();
+    await this.runtime[Symbol.asyncDispose]();
+    await this.plane[Symbol.asyncDispose]();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+}
+
+/** Handlers that wait until the test lets them go on. */
+class Gate {
+  readonly #waiting: (() => void)[] = [];
+  starts = 0;
+
+  readonly handler: Handler = async (_, context) => {
+    this.starts += 1;
+    await context.log("info", "one");
+    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    await context.log("info", "two");
+    return "done";
+  };
+
+  open(): void {
+    for (const go of this.#waiting.splice(0)) go();
+  }
+}
+
+function programOf(handler: Handler, more: Partial<WorkerAgent> = {}): WorkerProgram {
+  return new WorkerProgram({ offers: [{ name: "agent", handler, ...more }], jobsAtOnce: 2 });
+}
+
+const begun = 'status {"phase":"running"}';
+const one = 'log {"level":"info","message":"one"}';
+const two = 'log {"level":"info","message":"two"}';
+
+test("a job goes to a worker elsewhere, with its grant, and what that says is the job's", async () => {
+  await using scene = await Scene.open();
+  const program = programOf(async (input, context) => {
+    void context.progress(1, { total: 2 });
+    await context.authorize("tool.call", "ask");
+    await assert.rejects(context.authorize("tool.call", "rm"), { code: "PERMISSION_DENIED" });
+    await assert.rejects(context.emitEvent("mood", {}), { code: "INVALID_REQUEST" });
+    await context.metric({ name: "cost.model", value: 0.3, unit: "USD" });
+    return { input, lease: context.lease, agent: context.agentRef, trace: context.traceId };
+  });
+  new Cable(scene.workers, program);
+  await turns();
+  const lease = { "tool.call": ["ask"], "cost.budget": ["USD:1.00"] };
+  const id = await scene.submit({ capabilities: lease });
+  await turns(20);
+  assert.deepEqual(await scene.told(id), [
+    begun,
+    'progress {"current":1,"total":2}',
+    'metric {"name":"cost.model","value":0.3,"unit":"USD"}',
+    'metric {"name":"cost.budget.remaining","value":0.7,"unit":"USD"}',
+    JSON.stringify({ input: { x: 1 }, lease, agent: "agent", trace: "1".repeat(32) }),
+  ]);
+  assert.equal(program.size, 0);
+});
+
+test("a handler that throws, streams or delegates does so from elsewhere too", async () => {
+  await using scene = await Scene.open();
+  using _child = scene.runtime.registerAgent("child", (input) => ({ got: input }));
+  const half = parseAmount("USD:0.60");
+  assert(half);
+  const program = programOf(async (input, context) => {
+    if (input === "throw") throw new TypeError("boom");
+    if (input === "stream") {
+      await context.streamResult({ resultId: "res_1" }).write("all of it");
+      return undefined;
+    }
+    if (input === "spend") {
+      const first = await context.reserve(half);
+      await assert.rejects(context.reserve(half), { code: "BUDGET_EXHAUSTED" });
+      await first.settle();
+      await context.reserve(half);
+      return "spent";
+    }
+    const child = await context.delegate({ agent: "child", input: 7 });
+    const wide = { agent: "child", leaseRequest: { "fs.read": ["/**"] } };
+    await assert.rejects(context.delegate(wide), { code: "LEASE_SUBSET_VIOLATION" });
+    return await child.done;
+  });
+  new Cable(scene.workers, program);
+  await turns();
+  const lastOf = async (input: string): Promise<string | undefined> => {
+    const capabilities = { "agent.delegate": ["child"], "cost.budget": ["USD:1.00"] };
+    const id = await scene.submit({ input: JSON.stringify(input), capabilities });
+    await turns(60);
+    return (await scene.told(id)).slice(-2).join("; ");
+  };
+  assert.match((await lastOf("throw")) ?? "", /; INTERNAL_ERROR$/);
+  assert.match((await lastOf("stream")) ?? "", /"data":"all of it".*"more":false\}; undefined$/);
+  assert.match((await lastOf("spend")) ?? "", /"spent"$/);
+  assert.match((await lastOf("delegate")) ?? "", /LEASE_SUBSET_VIOLATION.*; \{"got":7\}$/);
+});
+
+test("a worker that was cut off goes on, and says again only what was not kept", async () => {
+  await using scene = await Scene.open();
+  const gate = new Gate();
+  const program = programOf(gate.handler);
+  const cable = new Cable(scene.workers, program);
+  await turns();
+  const id = await scene.submit();
+  await turns(10);
+  cable.cut();
+  gate.open();
+  await scene.pass(graceMs - 1);
+  new Cable(scene.workers, program);
+  await turns(20);
+  assert.deepEqual(await scene.told(id), [begun, one, two, '"done"']);
+  assert.equal(gate.starts, 1);
+  await scene.pass(2 * graceMs);
+  assert.equal(scene.workers.size, 1, "it is there");
+});
+
+test("a worker goes on when the runtime was started anew on its log", async () => {
+  await using scene = await Scene.open();
+  const gate = new Gate();
+  const program = programOf(gate.handler);
+  const cable = new Cable(scene.workers, program);
+  await turns();
+  const id = await scene.submit();
+  await turns(10);
+  await scene.stop();
+  cable.cut();
+  gate.open();
+  await turns();
+  await scene.start();
+  await scene.pass(1_000);
+  const second = new Cable(scene.workers, program);
+  await turns(20);
+  assert.deepEqual(await scene.told(id), [begun, one, two, '"done"']);
+  assert.equal(gate.starts, 1);
+  assert.deepEqual(second.refused, []);
+  const next = await scene.submit();
+  await turns(10);
+  gate.open();
+  await turns(10);
+  assert.equal((await scene.told(next)).at(-1), '"done"', "it gets new work from the new runtime");
+});
+
+test("a job whose worker stays away is offered to another if it may be run again, and ends if not", async () => {
+  for (const isIdempotent of [true, false]) {
+    await using scene = await Scene.open();
+    const [lost, other] = [new Gate(), new Gate()];
+    const cable = new Cable(scene.workers, programOf(lost.handler, { isIdempotent }));
+    await turns();
+    const id = await scene.submit();
+    await turns(10);
+    cable.cut();
+    new Cable(scene.workers, programOf(other.handler, { isIdempotent }));
+    await turns(10);
+    assert.equal(other.starts, 0, "it may come back");
+    await scene.pass(graceMs);
+    other.open();
+    await turns(20);
+    const told = await scene.told(id);
+    assert.deepEqual(
+      told,
+      isIdempotent ? [begun, one, begun, one, two, '"done"'] : [begun, one, "worker_lost"],
+    );
+    await scene.pass(graceMs);
+    assert.equal(scene.workers.size, 1, "who stayed away is forgotten");
+  }
+});
+
+test("a worker that is back and has a job no more loses it at once", async () => {
+  await using scene = await Scene.open();
+  const gate = new Gate();
+  const offers = [{ name: "agent", handler: gate.handler, isIdempotent: true }];
+  const workerId = "wrk_the_same_id";
+  const cable = new Cable(scene.workers, new WorkerProgram({ offers, workerId }));
+  await turns();
+  const id = await scene.submit();
+  await turns(10);
+  cable.cut();
+  new Cable(scene.workers, new WorkerProgram({ offers, workerId }));
+  await turns(10);
+  gate.open();
+  await turns(20);
+  assert.deepEqual(await scene.told(id), [begun, one, begun, one, two, '"done"']);
+});
+
+test("a job that never arrived is sent again to the process that it was meant for", async () => {
+  await using scene = await Scene.open();
+  const gate = new Gate();
+  const program = programOf(gate.handler);
+  const cable = new Cable(scene.workers, program);
+  await turns();
+  cable.flow(false);
+  const id = await scene.submit();
+  await turns(10);
+  cable.cut();
+  new Cable(scene.workers, program);
+  await turns(10);
+  gate.open();
+  await turns(20);
+  assert.deepEqual(await scene.told(id), [begun, one, two, '"done"']);
+});
+
+test("a child's job is lost with its pipes", async () => {
+  await using scene = await Scene.open();
+  const gate = new Gate();
+  const cable = new Cable(scene.workers, programOf(gate.handler), { canReturn: false });
+  await turns();
+  const id = await scene.submit();
+  await turns(10);
+  cable.cut();
+  await turns(10);
+  assert.deepEqual(await scene.told(id), [begun, one, "worker_lost"]);
+});
+
+test("the newer connection of a worker takes the place of the older; another's does not", async () => {
+  await using scene = await Scene.open();
+  const gate = new Gate();
+  const program = programOf(gate.handler);
+  const older = new Cable(scene.workers, program);
+  await turns();
+  const id = await scene.submit();
+  await turns(10);
+  older.flow(false);
+  const newer = new Cable(scene.workers, program);
+  await turns(10);
+  older.flow(true);
+  const { workerId } = program;
+  const offers = [{ name: "agent", handler: () => "stolen" }];
+  new Cable(scene.workers, new WorkerProgram({ offers, workerId }), { principal: "eve" });
+  await turns(10);
+  gate.open();
+  await turns(20);
+  assert.deepEqual(await scene.told(id), [begun, one, two, '"done"']);
+  assert.deepEqual([older.refused, newer.refused], [[], []]);
+  assert.equal(older.passed.at(-1), "refused");
+});
+
+test("cancellation reaches a worker, also one that was cut off when it was asked for", async () => {
+  await using scene = await Scene.open();
+  const reasons: string[] = [];
+  const program = programOf(
+    (_, { signal }) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener("abort", () => {
+          reasons.push(signal.reason.message);
+          reject(signal.reason);
+        });
+      }),
+  );
+  const cable = new Cable(scene.workers, program);
+  await turns();
+  const [first, second] = [await scene.submit(), await scene.submit()];
+  await turns(10);
+  const cancel = async (jobId: JobId): Promise<void> => {
+    const command = { type: "job.cancel", jobId, reason: "enough", graceMs: 30_000 } as const;
+    await scene.plane.submit(command, { actor: "test" }, () => undefined);
+  };
+  await cancel(first);
+  await turns(10);
+  assert.equal((await scene.told(first)).at(-1), "job_cancelled");
+  cable.cut();
+  await cancel(second);
+  new Cable(scene.workers, program);
+  await turns(10);
+  assert.equal((await scene.told(second)).at(-1), "job_cancelled");
+  assert.deepEqual(reasons, ["enough", "enough"]);
+});
+
+test("a worker gets no more jobs than it takes at once, and none after it has said that it leaves", async () => {
+  await using scene = await Scene.open();
+  const gate = new Gate();
+  const program = programOf(gate.handler);
+  new Cable(scene.workers, program);
+  await turns();
+  for (let job = 0; job < 5; job += 1) await scene.submit();
+  await turns(10);
+  assert.equal(gate.starts, 2);
+  const left = program.leave();
+  await turns();
+  gate.open();
+  await left;
+  await turns(10);
+  assert.equal(gate.starts, 2);
+});
+
+test("who may not work is told so, and who makes no sense too", async () => {
+  const mayWork = (principal: string): boolean => principal === "worker";
+  await using scene = await Scene.open({ mayWork });
+  const refusals: unknown[] = [];
+  const say = (
+    principal: string,
+    ...frames: [string, Readonly<Record<string, unknown>>][]
+  ): void => {
+    const send = (_: string, { code }: Readonly<Record<string, unknown>>): void => {
+      if (code !== undefined) refusals.push(code);
+    };
+    const attached = scene.workers.attach({ sessionId: "sess_1", principal, send });
+    for (const [type, payload] of frames) {
+      attached.receive(`x-vendor.tipstaff.worker.${type}`, payload);
+    }
+    attached.detached();
+  };
+  const worker_id = "wrk_12345678";
+  const offers = [{ name: "agent" }];
+  say("eve", ["offer", { worker_id, offers }]);
+  say("worker", ["taken", { job_id: "job_1", attempt: 1 }]);
+  say("worker", ["offer", { worker_id, offers: [{ name: "No Name" }] }]);
+  say("worker", ["offer", { worker_id: "../..", offers }]);
+  say("worker", ["offer", { worker_id, offers, jobs_at_once: 1e9 }]);
+  say("worker", ["offer", { worker_id, offers }], ["offer", { worker_id, offers }]);
+  assert.deepEqual(refusals, ["not_allowed", ...Array(5).fill("malformed")]);
+  assert.deepEqual(scene.runtime.catalogue.list().length, 1);
+});
+
+test("a handler that never waits for its words is stopped before they fill the memory", async () => {
+  await using scene = await Scene.open();
+  let refused = "";
+  const program = programOf(async (_, context) => {
+    for (let word = 0; word < 2 * limits.unsentMax; word += 1) {
+      void context.log("info", "x").catch((error: Error) => {
+        refused = error.message;
+      });
+    }
+    return "ok";
+  });
+  new Cable(scene.workers, program);
+  await turns();
+  const id = await scene.submit();
+  await turns(60);
+  const told = await scene.told(id);
+  assert.match(refused, /wait for some of it/);
+  assert.equal(told.at(-1), '"ok"');
+  const kept = told.length - 2;
+  assert(
+    kept >= limits.unsentMax && kept <= limits.unsentMax + limits.unacknowledgedMax,
+    `${kept}`,
+  );
+});
