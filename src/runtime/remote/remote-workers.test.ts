@@ -394,7 +394,7 @@ test("a handler that never waits for its words is stopped before they fill the m
   await using scene = await Scene.open();
   let refused = "";
   const program = programOf(async (_, context) => {
-    for (let word = 0; word < 2 * limits.unsentMax; word += 1) {
+    for (let word = 0; word < limits.unsentMax + 2 * limits.unacknowledgedMax; word += 1) {
       void context.log("info", "x").catch((error: Error) => {
         refused = error.message;
       });
