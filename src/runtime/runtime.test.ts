@@ -268,10 +268,8 @@ test("a job that is cancelled as it starts is told so when it runs", async () =>
   );
   const submitted = scene.submit();
   // What is decided is seen at once; to wait until it is kept would be too late for this.
-  let jobId = "" as JobId;
-  void scene.plane.read(({ jobs }) => {
-    jobId = [...jobs.byId.keys()].at(-1) ?? jobId;
-  });
+  const jobId = scene.plane.peek(({ jobs }) => [...jobs.byId.keys()].at(-1));
+  assert(jobId);
   const ending = scene.runtime.ending(jobId);
   const cancel = { type: "job.cancel", jobId, reason: "no", graceMs: 30_000 } as const;
   await scene.plane.submit(cancel, { actor: "test" }, () => undefined);

@@ -246,10 +246,9 @@ export class WorkerStorm implements AsyncDisposable {
 
   #cancel(): void {
     const { plane } = this.#server;
-    let chosen: JobId | undefined;
-    void plane.read(({ jobs }) => {
+    const chosen = plane.peek(({ jobs }) => {
       const running = [...jobs.byId.values()].filter(({ state }) => state !== "ended");
-      chosen = this.#random.pickAny(running)?.id;
+      return this.#random.pickAny(running)?.id;
     });
     if (chosen === undefined) return;
     this.#see("cancelled");
@@ -280,7 +279,7 @@ export class WorkerStorm implements AsyncDisposable {
     };
     const plane = await Plane.open({ log, clock, onFault, afterTurn });
     const newId = (kind: string): string => `${kind}_${++this.#ids}`;
-    const runtime = await Runtime.open({ plane, newId, onFault });
+    const runtime = new Runtime({ plane, newId, onFault });
     const workers = new RemoteWorkers(runtime, { graceMs, clock });
     this.#server = Object.assign(server, { plane, runtime, workers });
   }
@@ -303,7 +302,7 @@ export class WorkerStorm implements AsyncDisposable {
       process.cables = [];
     }
     if (!isCrash) {
-      await runtime[Symbol.asyncDispose]();
+      runtime[Symbol.dispose]();
       await plane[Symbol.asyncDispose]();
     }
     await log[Symbol.asyncDispose]();
@@ -434,7 +433,7 @@ export class WorkerStorm implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const { log, plane, runtime, workers } = this.#server;
     workers[Symbol.dispose]();
-    await runtime[Symbol.asyncDispose]();
+    runtime[Symbol.dispose]();
     await plane[Symbol.asyncDispose]();
     await log[Symbol.asyncDispose]();
     await this.#directory[Symbol.asyncDispose]();

@@ -525,10 +525,7 @@ export class RemoteWorker implements Worker {
 
   /** What is decided by now, kept or not. Nothing of it may leave before it is kept. */
   #look<Value>(look: (jobs: Jobs) => Value): Value {
-    const seen: Value[] = [];
-    void this.#plane.read(({ jobs }) => seen.push(look(jobs)));
-    // It looks at once, and only answers later.
-    return seen[0] as Value;
+    return this.#plane.peek(({ jobs }) => look(jobs));
   }
 
   #sendJob(payload: JsonObject): void {
@@ -544,7 +541,7 @@ export class RemoteWorker implements Worker {
   }
 }
 
-type Jobs = Parameters<Parameters<Plane["read"]>[0]>[0]["jobs"];
+type Jobs = Parameters<Parameters<Plane["peek"]>[0]>[0]["jobs"];
 
 /** We shut down. Who asks will ask the next process. */
 const notNow = new Error("the plane is shutting down");

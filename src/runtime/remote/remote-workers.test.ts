@@ -37,7 +37,7 @@ class Scene implements AsyncDisposable {
       throw fault;
     };
     ({ plane: this.plane } = await openPlane({ log: this.#log, clock }));
-    this.runtime = await Runtime.open({ plane: this.plane, newId: this.newId, onFault });
+    this.runtime = new Runtime({ plane: this.plane, newId: this.newId, onFault });
     this.workers = new RemoteWorkers(this.runtime, { graceMs, clock, ...options });
   }
 
@@ -77,7 +77,7 @@ class Scene implements AsyncDisposable {
 
   async stop(): Promise<void> {
     this.workers[Symbol.dispose]();
-    await this.runtime[Symbol.asyncDispose]();
+    this.runtime[Symbol.dispose]();
     await this.plane[Symbol.asyncDispose]();
   }
 

@@ -55,7 +55,7 @@ export class RemoteWorkers implements Disposable {
     this.#graceMs = graceMs;
     this.#clock = clock;
     this.#mayWork = options.mayWork ?? (() => true);
-    void runtime.plane.read(({ jobs }) => {
+    runtime.plane.peek(({ jobs }) => {
       for (const job of jobs.byId.values()) {
         if (job.state !== "running" || !job.worker.isRemote) continue;
         this.#left.set(job.worker.id, [...(this.#left.get(job.worker.id) ?? []), job.id]);

@@ -13,10 +13,11 @@ import {
   sessionId as toSessionId,
 } from "../../core/index.ts";
 import { ArcpError, isObject, type JsonObject } from "../../wire/arcp/index.ts";
-import { printBody } from "../attempt.ts";
+import { printBody, readWord } from "../attempt.ts";
 import { fullName } from "../catalogue.ts";
 import { type Delegated, type DelegateOptions, JobContext, type Voice } from "../context.ts";
 import { execute, type Handler } from "../in-process.ts";
+import { limits as wordLimits } from "../limits.ts";
 import { limits } from "./limits.ts";
 import {
   type Asked,
@@ -86,6 +87,7 @@ type Run = {
   readonly controller: AbortController;
   /** What is not confirmed, oldest first. */
   readonly said: Item[];
+  saidBytes: number;
   lastSequence: number;
   isOver: boolean;
 };
@@ -245,6 +247,7 @@ export class WorkerProgram {
       held: { jobId, attempt },
       controller: new AbortController(),
       said: [],
+      saidBytes: 0,
       lastSequence: 0,
       isOver: false,
     };
@@ -282,17 +285,21 @@ export class WorkerProgram {
     };
   }
 
-  /** Resolves when it is kept, or when nobody listens any more. */
+  /** Resolves at once while little of what it said waits to be kept, and else when this is. */
   async #emit(run: Run, kind: string, body: unknown): Promise<void> {
     // As it is now: the handler may change it while it waits.
-    const text = printBody(body);
+    const { body: text } = readWord(kind, body);
     if (run.isOver) return;
     this.#checkRoom(text.length);
-    await new Promise<void>((resolve, reject) => {
-      const settle = (error?: ArcpError): void => (error ? reject(error) : resolve());
-      const said = { type: "event", kind, body: JSON.parse(text) } as const;
-      this.#number(run, said, { bytes: text.length, settle });
-    });
+    const { promise: kept, resolve, reject } = Promise.withResolvers<void>();
+    const settle = (error?: ArcpError): void => (error ? reject(error) : resolve());
+    const said = { type: "event", kind, body: JSON.parse(text) } as const;
+    this.#number(run, said, { bytes: text.length, settle });
+    const { wordsAheadMax, bytesAheadMax } = wordLimits;
+    const isLittle = run.said.length < wordsAheadMax && run.saidBytes < bytesAheadMax;
+    // What a runtime that knows other kinds makes of it is nothing that it can help.
+    if (isLittle) kept.catch(() => undefined);
+    else await kept;
   }
 
   #finish(run: Run, outcome: Outcome): void {
@@ -378,6 +385,7 @@ export class WorkerProgram {
       { workerSequence, ...more },
     );
     run.said.push(item);
+    run.saidBytes += item.bytes;
     this.#queue(item);
     return item;
   }
@@ -427,6 +435,7 @@ export class WorkerProgram {
   }
 
   #settle(item: Item, error?: ArcpError): void {
+    item.run.saidBytes -= item.bytes;
     if (item.isSent && !item.isKept) this.#inFlight -= 1;
     item.isKept = true;
     item.settle(error);
