@@ -27,6 +27,7 @@ import {
   Runtime,
   type RuntimeOptions,
 } from "./runtime/index.ts";
+import { RemoteWorkers, type WorkerOffer } from "./runtime/remote/index.ts";
 import type { Transport } from "./transport/index.ts";
 import {
   attachUpgrade,
@@ -57,6 +58,18 @@ export type {
   Provisioner,
 } from "./runtime/index.ts";
 export { JobContext } from "./runtime/index.ts";
+export {
+  type ChildExit,
+  type ChildWorker,
+  type ChildWorkerOptions,
+  type ConnectedWorker,
+  type ConnectWorkerOptions,
+  connectWorker,
+  startChildWorker,
+  type WorkerAgent,
+  type WorkerOffer,
+  type WorkerTarget,
+} from "./runtime/remote/index.ts";
 export {
   fromChild,
   fromProcess,
@@ -107,6 +120,10 @@ export type DoorSettings = RejectionOptions & {
   readonly workingDirectory?: string;
   /** Who may see jobs that others asked for. By default, nobody. */
   readonly authorizeObserve?: (principal: string, job: SeenJob, operation: Observation) => boolean;
+  /** Who may offer agents from another process, and get jobs for them. By default, all who have a token. */
+  readonly mayWork?: (principal: string, offer: WorkerOffer) => boolean;
+  /** How long such a process may be away before what it had is another's, or ends. A minute, if absent. */
+  readonly workerGraceMs?: number;
   readonly audit?: ArcpDoorOptions["audit"];
   /** Makes credentials for jobs, and unmakes them when they have ended. */
   readonly provisioner?: Provisioner;
@@ -128,6 +145,7 @@ export type ARCPServerOptions = DoorSettings & {
 export class ARCPServer implements AsyncDisposable {
   readonly plane: Plane;
   readonly #runtime: Runtime;
+  readonly #remoteWorkers: RemoteWorkers;
   readonly #door: ArcpDoor;
   readonly #wrap: (transport: Transport) => Transport;
   readonly #vendorHandlers = new Map<string, VendorHandler>();
@@ -180,6 +198,12 @@ export class ARCPServer implements AsyncDisposable {
       pace: (sessionId: SessionId) => this.#door.pace(sessionId),
       onFault,
     });
+    const { mayWork, workerGraceMs: graceMs } = settings;
+    this.#remoteWorkers = new RemoteWorkers(this.#runtime, {
+      clock,
+      ...(mayWork && { mayWork }),
+      ...(graceMs !== undefined && { graceMs }),
+    });
     this.#door = openArcpDoor({
       ...rest,
       plane,
@@ -195,6 +219,7 @@ export class ARCPServer implements AsyncDisposable {
         authorizeObserve &&
         ((principal, job, operation) => authorizeObserve(principal, seen(job), operation)),
       vendorHandlers: this.#vendorHandlers,
+      vendorFamilies: [this.#remoteWorkers],
       onFault,
     });
   }
@@ -256,6 +281,7 @@ export class ARCPServer implements AsyncDisposable {
     await this.#runtime.close({ graceMs: this.#graceMs });
     await this.#door[Symbol.asyncDispose]();
     await Promise.all([...this.#listening].map((serving) => serving.close()));
+    this.#remoteWorkers[Symbol.dispose]();
     await this.#opened.disposeAsync();
   }
 

@@ -339,6 +339,7 @@ export class Connection implements Outlet {
     const known: VendorSession = {
       sessionId,
       principal,
+      canReturn: this.#transport.link.kind !== "stdio",
       send: (sent, words) => session.telling.answer(() => this.#say(sent, words)),
     };
     const family = this.#options.vendorFamilies?.find(({ prefix }) => type.startsWith(prefix));

@@ -25,6 +25,8 @@ export type Observation = "list" | "subscribe";
 export type VendorSession = {
   readonly sessionId: string;
   readonly principal: string;
+  /** False if who is at the other end is gone when the connection is: a child on its pipes. */
+  readonly canReturn: boolean;
   send(type: string, payload: JsonObject): void;
 };
 

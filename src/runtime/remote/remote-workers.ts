@@ -38,6 +38,8 @@ export type AttachedWorker = {
 
 /** To be disposed before its plane: what is said from then on is said to the next process. */
 export class RemoteWorkers implements Disposable {
+  /** Of the types of all frames that are meant for it. */
+  readonly prefix: string = prefix;
   readonly #runtime: Runtime;
   readonly #graceMs: number;
   readonly #clock: Clock;
