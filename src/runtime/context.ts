@@ -47,7 +47,10 @@ export type Delegated = {
 };
 
 /** What an execution can say and ask, here or from elsewhere. */
-export type Voice = Pick<Attempt, "emit" | "authorise" | "reserve" | "settle">;
+export type Voice = Pick<
+  Attempt,
+  "jobId" | "attempt" | "emit" | "authorise" | "reserve" | "settle"
+>;
 
 /** What a context needs that is not its own. */
 export type Surroundings = {
@@ -61,7 +64,7 @@ export type Surroundings = {
   ) => Promise<Delegated>;
   readonly credentialsOf: (jobId: JobId) => readonly HeldCredential[];
   readonly rotate: (
-    attempt: Attempt,
+    attempt: Pick<Attempt, "jobId" | "attempt">,
     credentialId: string,
     value: string,
     options: { readonly handle?: string },

@@ -4,13 +4,17 @@
  * sides, so that either may be the older one.
  */
 import {
+  type Credential,
   Fields,
   isObject,
   type JsonObject,
+  printCredential,
   printError,
   type Read,
   type ReceivedError,
+  readCredentials,
   readError,
+  limits as wireLimits,
 } from "../../wire/arcp/index.ts";
 import { limits } from "./limits.ts";
 
@@ -76,6 +80,14 @@ export type Asked =
   | Delegation
   /** The result of a job that this one delegated. */
   | (Request & { readonly type: "await"; readonly childId: string })
+  /** A newer value of a credential that the job has. */
+  | (Request & {
+      readonly type: "rotate";
+      readonly credentialId: string;
+      /** Secret. */
+      readonly value: string;
+      readonly handle?: string | undefined;
+    })
   | (Request & {
       readonly type: "cancel_child";
       readonly childId: string;
@@ -113,7 +125,7 @@ export type JobFrame = Held & {
   readonly budget: Readonly<Record<string, number>>;
   /** When it will be ended, whatever it is at. */
   readonly deadline?: string | undefined;
-  readonly credentials?: readonly JsonObject[] | undefined;
+  readonly credentials?: readonly Credential[] | undefined;
 };
 
 export type ToWorker =
@@ -218,6 +230,14 @@ function readAsked(name: string, fields: Fields): Read<FromWorker> {
       });
     case "await":
       return fields.done({ type: "await", ...request, childId: fields.text("child_job_id") });
+    case "rotate":
+      return fields.done({
+        type: "rotate",
+        ...request,
+        credentialId: fields.text("credential_id"),
+        value: fields.text("value", { max: wireLimits.tokenLengthMax }),
+        handle: fields.optionalText("handle", { max: wireLimits.tokenLengthMax }),
+      });
     case "cancel_child":
       return fields.done({
         type: "cancel_child",
@@ -321,6 +341,15 @@ export function printFromWorker(said: FromWorker): JsonObject {
     }
     case "await":
       return { ...printRequest(said), child_job_id: said.childId };
+    case "rotate": {
+      const { credentialId, value, handle } = said;
+      return {
+        ...printRequest(said),
+        credential_id: credentialId,
+        value,
+        ...(handle !== undefined && { handle }),
+      };
+    }
     case "cancel_child": {
       const { childId, reason } = said;
       return {
@@ -406,7 +435,6 @@ function readVerdict(fields: Fields): Verdict {
 }
 
 function readJob(fields: Fields, payload: JsonObject): Omit<JobFrame, "type"> {
-  const credentials = fields.any("credentials");
   return {
     ...readHeld(fields),
     agent: fields.text("agent"),
@@ -419,7 +447,7 @@ function readJob(fields: Fields, payload: JsonObject): Omit<JobFrame, "type"> {
     expiresAt: fields.optionalInside("lease_constraints")?.optionalText("expires_at"),
     budget: readNumbers(fields.object("budget") ?? {}),
     deadline: fields.optionalText("deadline"),
-    credentials: Array.isArray(credentials) ? credentials.filter(isObject) : undefined,
+    credentials: readCredentials(fields.any("credentials")),
   };
 }
 
@@ -471,7 +499,7 @@ export function printToWorker(said: ToWorker): JsonObject {
         ...more,
         ...(expiresAt !== undefined && { lease_constraints: { expires_at: expiresAt } }),
         ...(deadline !== undefined && { deadline }),
-        ...(credentials && { credentials }),
+        ...(credentials && { credentials: credentials.map(printCredential) }),
       };
     }
     case "ack":

@@ -272,6 +272,7 @@ export class RemoteWorker implements Worker {
     const startedAtMs = job.state === "running" ? job.startedAtMs : 0;
     const runsUntilMs = runMsMax === undefined ? Number.POSITIVE_INFINITY : startedAtMs + runMsMax;
     const deadlineMs = Math.min(expiresAtMs, runsUntilMs);
+    const credentials = this.#runtime.credentialsOf(jobId);
     const counters = this.#look((jobs) => jobs.budgets.get(jobId) ?? []);
     return {
       type: "job",
@@ -288,6 +289,7 @@ export class RemoteWorker implements Worker {
       budget: Object.fromEntries(
         counters.map((counter) => [counter.currency, toNumber(remaining(counter))]),
       ),
+      ...(credentials.length > 0 && { credentials }),
       ...(Number.isFinite(deadlineMs) && { deadline: printTimestamp(deadlineMs) }),
     };
   }
@@ -448,6 +450,13 @@ export class RemoteWorker implements Worker {
         return { child_job_id: (await this.#delegate(remote, asked)).jobId };
       case "await":
         return await this.#childOf(job, asked.childId).done;
+      case "rotate": {
+        const { credentialId, value, handle } = asked;
+        const held = this.#runtime.credentialsOf(job.id).find(({ id }) => id === credentialId);
+        if (held?.value === value) return await this.#plane.read(() => undefined);
+        const more = handle === undefined ? {} : { handle };
+        return await this.#runtime.rotateCredential(attempt, credentialId, value, more);
+      }
       case "cancel_child":
         return await this.#childOf(job, asked.childId).cancel(asked.reason);
     }

@@ -12,10 +12,11 @@ import {
   jobId as toJobId,
   sessionId as toSessionId,
 } from "../../core/index.ts";
-import { ArcpError, isObject, type JsonObject } from "../../wire/arcp/index.ts";
+import { ArcpError, type Credential, isObject, type JsonObject } from "../../wire/arcp/index.ts";
 import { printBody, readWord } from "../attempt.ts";
 import { fullName } from "../catalogue.ts";
 import { type Delegated, type DelegateOptions, JobContext, type Voice } from "../context.ts";
+import { HeldCredential } from "../credentials.ts";
 import { execute, type Handler } from "../in-process.ts";
 import { limits as wordLimits } from "../limits.ts";
 import { limits } from "./limits.ts";
@@ -84,6 +85,7 @@ type Pending = {
 /** A job that this process has, from when it comes until its last word is confirmed. */
 type Run = {
   readonly held: Held;
+  credentials: readonly HeldCredential[];
   readonly controller: AbortController;
   /** What is not confirmed, oldest first. */
   readonly said: Item[];
@@ -245,6 +247,7 @@ export class WorkerProgram {
     if (before) this.#end(before, new DOMException("it was started anew", "AbortError"));
     const run: Run = {
       held: { jobId, attempt },
+      credentials: (frame.credentials ?? []).map(holdCredential),
       controller: new AbortController(),
       said: [],
       saidBytes: 0,
@@ -260,6 +263,9 @@ export class WorkerProgram {
       surroundings: {
         newId: (kind) => `${kind}_${randomUUID()}`,
         delegate: (_, wanted) => this.#delegate(run, wanted),
+        credentialsOf: () => run.credentials,
+        rotate: (_, credentialId, value, options) =>
+          this.#rotate(run, { credentialId, value, ...options }),
       },
     });
     const handler = this.#handlers.get(frame.agent) ?? unknownAgent;
@@ -276,7 +282,10 @@ export class WorkerProgram {
     ): Promise<void> => {
       await this.#ask(run, { type, reservationId, amounts: amounts.map(printAmount) });
     };
+    const { jobId, attempt } = run.held;
     return {
+      jobId: toJobId(jobId),
+      attempt,
       emit: (kind, body) => this.#emit(run, kind, body),
       authorise: async (operation) =>
         String(await this.#ask(run, { type: "authorize", ...operation })),
@@ -357,6 +366,16 @@ export class WorkerProgram {
       await this.#ask(run, { type: "cancel_child", childId, reason });
     };
     return { jobId: childId, done, cancel };
+  }
+
+  async #rotate(
+    run: Run,
+    newer: { readonly credentialId: string; readonly value: string; readonly handle?: string },
+  ): Promise<void> {
+    await this.#ask(run, { type: "rotate", ...newer });
+    run.credentials = run.credentials.map((held) =>
+      held.id === newer.credentialId ? held.with(newer.value) : held,
+    );
   }
 
   #answerTo(requestId: string, item: Item): Promise<unknown> {
@@ -477,6 +496,15 @@ function over({ held }: Run): ArcpError {
 const unknownAgent: Handler = (_, { agentRef }) => {
   throw new ArcpError("AGENT_NOT_AVAILABLE", `this worker does not offer ${agentRef}`);
 };
+
+function holdCredential({ id, value, endpoint, profile, constraints }: Credential): HeldCredential {
+  return new HeldCredential(id, {
+    value,
+    endpoint,
+    ...(profile !== undefined && { profile }),
+    ...(constraints && { constraints }),
+  });
+}
 
 /** As a context wants it. What only the runtime knows is left as it would be at the start. */
 function jobOf(frame: JobFrame, workerId: string): Job {

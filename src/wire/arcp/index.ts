@@ -138,7 +138,9 @@ export {
   type LeaseConstraints,
   type LeaseShape,
   printAmounts,
+  printCredential,
   readAmounts,
+  readCredentials,
   readLease,
 } from "./parts.ts";
 export {
