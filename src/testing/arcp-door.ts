@@ -23,8 +23,50 @@ export type Told = {
   readonly job_id?: string;
   readonly event_seq?: number;
   readonly trace_id?: string;
-  // biome-ignore lint/suspicious/noExplicitAny: what a frame holds is what the test says it does.
-  readonly payload: any;
+  readonly payload: Payload;
+};
+
+/** Of every frame there is. A test asks for what its frame should have; what is not there is undefined. */
+type Payload = {
+  readonly code: string;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly details: {
+    readonly path?: string;
+    readonly type?: string;
+    readonly existing_job_id?: string;
+  };
+  readonly request_id?: string;
+  readonly session_id: string;
+  readonly resume_token: string;
+  readonly heartbeat_interval_sec: number;
+  readonly capabilities: { readonly features: readonly string[]; readonly agents: unknown };
+  readonly job_id: string;
+  readonly parent_job_id: string | null;
+  readonly delegate_id: string;
+  readonly budget: unknown;
+  readonly credentials: readonly { readonly value: string }[];
+  readonly jobs: readonly { readonly job_id: string; readonly status: string }[];
+  readonly next_cursor: string | null;
+  readonly current_status: string;
+  readonly replayed: boolean;
+  readonly subscribed_from: number;
+  readonly kind: string;
+  readonly body: {
+    readonly message?: string;
+    readonly phase?: string;
+    readonly text?: string;
+    readonly data?: string;
+    readonly current?: number;
+    readonly name?: string;
+    readonly child_job_id?: string;
+  };
+  readonly final_status: string;
+  readonly result: unknown;
+  readonly result_id: string;
+  readonly nonce: string;
+  readonly ping_nonce: string;
+  readonly you: number;
 };
 
 export type HelloParts = {
