@@ -2,12 +2,12 @@
 import {
   type Accepted,
   type Chunk,
-  type Credential,
   type LeaseConstraints,
   type LeaseShape,
   printAmounts,
   type Subscribed,
 } from "../../wire/arcp/index.ts";
+import { JobCredential } from "./credential.ts";
 import type { ReceivedEvent } from "./event.ts";
 import type { EventsOptions, Following, JobDone } from "./following.ts";
 
@@ -28,8 +28,7 @@ export class JobHandle {
   readonly lease: LeaseShape;
   readonly leaseConstraints: LeaseConstraints | undefined;
   readonly budget: Budget | undefined;
-  /** Secret. */
-  readonly credentials: readonly Credential[];
+  readonly credentials: readonly JobCredential[];
   readonly traceId: string | undefined;
   readonly parentJobId: string | undefined;
   readonly #following: Following;
@@ -41,7 +40,7 @@ export class JobHandle {
     this.lease = facts.lease;
     this.leaseConstraints = facts.leaseConstraints;
     this.budget = facts.budget && readBudget(facts.budget);
-    this.credentials = facts.credentials ?? [];
+    this.credentials = (facts.credentials ?? []).map((each) => new JobCredential(each));
     this.traceId = facts.traceId;
     this.parentJobId = facts.parentJobId;
     this.#following = following;

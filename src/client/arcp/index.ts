@@ -34,6 +34,7 @@ export {
   type ResumeFrom,
   type SubmitOptions,
 } from "./client.ts";
+export { JobCredential } from "./credential.ts";
 export { ReceivedEvent } from "./event.ts";
 export type { EventsOptions, JobDone } from "./following.ts";
 export { type Budget, JobHandle, SubscribedJob } from "./handle.ts";
