@@ -49,16 +49,12 @@ const pairs: readonly (readonly [string, string])[] = [
   ["host_tracing", "tracing"],
 ];
 
-/** Whose servers are not there yet. */
-const awaited = ["provisioned_credentials", "host_aiohttp", "host_asgi", "host_tracing"];
-
 /** All that our side said, one JSON text each. */
 const said: string[] = [];
 
 describe("the published Python SDK", { concurrency: 4 }, () => {
   for (const [example, ours] of pairs) {
-    const todo = awaited.includes(example);
-    test(`[PYA-1] the Python client against our server: ${example}`, { todo }, async (context) => {
+    test(`[PYA-1] the Python client against our server: ${example}`, async (context) => {
       if ("unavailable" in sdk) return skip(context, sdk.unavailable);
       await using server = await startOurServer(ours);
       await using tap = await openTap(server.port);

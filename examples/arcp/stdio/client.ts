@@ -11,7 +11,9 @@ const words = [...process.execArgv, join(import.meta.dirname, "server.ts")];
 const child = spawn(process.execPath, words, { stdio: ["pipe", "pipe", "inherit"] });
 const exited = once(child, "exit");
 {
-  await using client = await ARCPClient.connect(fromChild(child), { token });
+  // A child has to start before it can answer.
+  const options = { token, handshakeTimeoutMs: 30_000 };
+  await using client = await ARCPClient.connect(fromChild(child), options);
   const job = await client.submit({ agent: "echo", input: { hello: "stdio" } });
   for await (const { kind, body } of job.events()) console.log(`${kind} ${JSON.stringify(body)}`);
   const { result } = await job.done;
