@@ -14,6 +14,8 @@ import {
   type ReceivedError,
   readCredentials,
   readError,
+  readTraceHeaders,
+  type TraceHeaders,
   limits as wireLimits,
 } from "../../wire/arcp/index.ts";
 import { limits } from "./limits.ts";
@@ -118,6 +120,8 @@ export type JobFrame = Held & {
   readonly principal: string;
   readonly sessionId: string;
   readonly traceId: string;
+  /** Where in a trace it is. */
+  readonly trace?: TraceHeaders | undefined;
   readonly parentId?: string | undefined;
   readonly lease: Lease;
   readonly expiresAt?: string | undefined;
@@ -442,6 +446,7 @@ function readJob(fields: Fields, payload: JsonObject): Omit<JobFrame, "type"> {
     principal: fields.text("principal"),
     sessionId: fields.text("session_id"),
     traceId: fields.text("trace_id"),
+    trace: readTraceHeaders(fields.any("trace_context")),
     parentId: fields.optionalText("parent_job_id"),
     lease: readLease(fields, "lease") ?? {},
     expiresAt: fields.optionalInside("lease_constraints")?.optionalText("expires_at"),
@@ -489,12 +494,13 @@ export function printToWorker(said: ToWorker): JsonObject {
       return { code: said.code, message: said.message };
     case "job": {
       const { type: _, jobId, attempt, sessionId, traceId, parentId, expiresAt, ...rest } = said;
-      const { deadline, credentials, ...more } = rest;
+      const { deadline, credentials, trace, ...more } = rest;
       return {
         job_id: jobId,
         attempt,
         session_id: sessionId,
         trace_id: traceId,
+        ...(trace && { trace_context: trace }),
         ...(parentId !== undefined && { parent_job_id: parentId }),
         ...more,
         ...(expiresAt !== undefined && { lease_constraints: { expires_at: expiresAt } }),

@@ -23,6 +23,7 @@ import {
   isObject,
   type JsonObject,
   printTimestamp,
+  type TraceHeaders,
 } from "../../wire/arcp/index.ts";
 import type { Attempt } from "../attempt.ts";
 import type { Offer } from "../catalogue.ts";
@@ -234,8 +235,8 @@ export class RemoteWorker implements Worker {
     this.detach(link);
   }
 
-  run({ job, input, attempt }: Work): void {
-    const frame = this.#frameOf(job, input);
+  run({ job, input, attempt, trace }: Work): void {
+    const frame = this.#frameOf(job, input, trace?.() ?? job.trace);
     const bytes = Buffer.byteLength(input) + JSON.stringify(frame.lease).length;
     if (bytes + limits.frameHeadBytes > this.#frameBytesMax) {
       const message = `its input is larger than the ${this.#frameBytesMax} bytes that its worker takes`;
@@ -266,7 +267,7 @@ export class RemoteWorker implements Worker {
     return remote;
   }
 
-  #frameOf(job: Job, input: string): JobFrame {
+  #frameOf(job: Job, input: string, trace: TraceHeaders | undefined): JobFrame {
     const { id: jobId, attempt, agent, principal, traceId, parentId, grant, runMsMax } = job;
     const { capabilities, expiresAt, expiresAtMs = Number.POSITIVE_INFINITY } = grant;
     const startedAtMs = job.state === "running" ? job.startedAtMs : 0;
@@ -283,6 +284,7 @@ export class RemoteWorker implements Worker {
       principal,
       sessionId: job.sessionIds[0],
       traceId,
+      trace,
       parentId,
       lease: capabilities,
       expiresAt,

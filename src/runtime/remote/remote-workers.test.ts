@@ -120,19 +120,20 @@ test("a job goes to a worker elsewhere, with its grant, and what that says is th
     await assert.rejects(context.authorize("tool.call", "rm"), { code: "PERMISSION_DENIED" });
     await assert.rejects(context.emitEvent("mood", {}), { code: "INVALID_REQUEST" });
     await context.metric({ name: "cost.model", value: 0.3, unit: "USD" });
-    return { input, lease: context.lease, agent: context.agentRef, trace: context.traceId };
+    return { input, lease: context.lease, agent: context.agentRef, trace: context.traceContext };
   });
   new Cable(scene.workers, program);
   await turns();
   const lease = { "tool.call": ["ask"], "cost.budget": ["USD:1.00"] };
-  const id = await scene.submit({ capabilities: lease });
+  const trace = { traceparent: `00-${"1".repeat(32)}-${"2".repeat(16)}-03`, tracestate: "v=1" };
+  const id = await scene.submit({ capabilities: lease, trace });
   await turns(20);
   assert.deepEqual(await scene.told(id), [
     begun,
     'progress {"current":1,"total":2}',
     'metric {"name":"cost.model","value":0.3,"unit":"USD"}',
     'metric {"name":"cost.budget.remaining","value":0.7,"unit":"USD"}',
-    JSON.stringify({ input: { x: 1 }, lease, agent: "agent", trace: "1".repeat(32) }),
+    JSON.stringify({ input: { x: 1 }, lease, agent: "agent", trace }),
   ]);
   assert.equal(program.size, 0);
 });

@@ -508,8 +508,8 @@ function holdCredential({ id, value, endpoint, profile, constraints }: Credentia
 
 /** As a context wants it. What only the runtime knows is left as it would be at the start. */
 function jobOf(frame: JobFrame, workerId: string): Job {
-  const { jobId, attempt, agent, principal, sessionId, traceId, parentId, lease, expiresAt } =
-    frame;
+  const { jobId, attempt, agent, principal, sessionId, parentId, lease, expiresAt } = frame;
+  const { traceId, trace } = frame;
   return {
     id: toJobId(jobId),
     agent,
@@ -517,6 +517,7 @@ function jobOf(frame: JobFrame, workerId: string): Job {
     sessionIds: [toSessionId(sessionId)],
     requestId: "",
     traceId,
+    ...(trace && { trace }),
     ...(parentId !== undefined && { parentId: toJobId(parentId) }),
     depth: 0,
     grant: { capabilities: lease, ...(expiresAt !== undefined && { expiresAt }) },

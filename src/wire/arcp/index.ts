@@ -193,6 +193,7 @@ export {
 export { printTimestamp, readTimestamp } from "./timestamps.ts";
 export {
   printTraceparent,
+  readTraceHeaders,
   readTraceparent,
   type TraceHeaders,
   type TracePoint,

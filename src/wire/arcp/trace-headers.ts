@@ -31,9 +31,13 @@ export function readTraceparent(text: string): TracePoint | undefined {
 
 const flagsAt = "00-".length + 32 + "-".length + 16 + "-".length;
 
-/** Of a frame. What is no header is as good as nothing: it goes on into requests of HTTP. */
+/** Of a frame. */
 export function traceHeadersIn(extensions: JsonObject | undefined): TraceHeaders | undefined {
-  const carried = extensions?.[traceHeadersKey];
+  return readTraceHeaders(extensions?.[traceHeadersKey]);
+}
+
+/** What is no header is as good as nothing: it goes on into requests of HTTP. */
+export function readTraceHeaders(carried: unknown): TraceHeaders | undefined {
   if (!isObject(carried)) return undefined;
   const { traceparent, tracestate } = carried;
   const point = typeof traceparent === "string" ? readTraceparent(traceparent) : undefined;
