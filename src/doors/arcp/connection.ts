@@ -7,7 +7,6 @@ import { randomBytes } from "node:crypto";
 import {
   type Job,
   type JobId,
-  type Outcome as JobOutcome,
   type SessionId,
   jobId as toJobId,
   sessionId as toSessionId,
@@ -17,28 +16,23 @@ import type { Rotation } from "../../runtime/index.ts";
 import type { Frame, Transport } from "../../transport/index.ts";
 import {
   ArcpError,
-  Assembly,
   type Dialect,
   type DialectTraits,
-  deriveEventId,
   dialects,
   type Effect,
   type Envelope,
-  encodeBase64,
   type Heartbeat,
   type Hello,
   heard,
   intersectFeatures,
   type JsonObject,
   look,
-  normaliseBody,
   printAccepted,
   printEventPayload,
   printFarewell,
   printFrame,
   printId,
   printJobError,
-  printJobResult,
   printPing,
   printPong,
   printResumeToken,
@@ -55,9 +49,17 @@ import {
 } from "../../wire/arcp/index.ts";
 import type { Audience } from "./audience.ts";
 import { hashOf } from "./decode.ts";
-import { encodeAccepted, encodeEnd, withResult } from "./encode.ts";
-import { errorOf } from "./errors.ts";
+import { encodeAccepted } from "./encode.ts";
 import { limits } from "./limits.ts";
+import {
+  findTrace,
+  type Listener,
+  printNumbered,
+  type ReadStream,
+  type Said,
+  sayEmitted,
+  sayEntry,
+} from "./numbered.ts";
 import { type Asking, handle } from "./requests.ts";
 import type { ArcpDoorOptions, VendorFamily, VendorSession } from "./settings.ts";
 import { type Outlet, type Send, Telling } from "./telling.ts";
@@ -438,70 +440,59 @@ export class Connection implements Outlet {
   tell(entry: Entry, eventSequence: number): Promise<void> | undefined {
     const { event } = entry;
     switch (event.type) {
-      case "session.rejected": {
-        const { failure, requestId, atMs } = event;
-        const parts = {
-          finalStatus: "error",
-          error: errorOf(failure),
-          completedAtMs: atMs,
-        } as const;
-        const payload = printJobError({ ...parts, requestId }, this.#session?.dialect ?? "spec");
-        const about = { jobId: event.jobId, traceId: event.traceId };
-        this.#number(entry, eventSequence, "job.error", JSON.stringify(payload), about);
-        return;
-      }
+      case "session.rejected":
+        return this.#tellOf(entry, eventSequence, event.jobId, event.traceId);
       case "job.emitted":
       case "job.ended": {
-        const traceId = this.#traceOf(event.jobId);
-        if (typeof traceId !== "string") {
-          return traceId.then((found) => this.#tellOf(entry, eventSequence, found));
+        const { jobId } = event;
+        const traceId = this.#traceOf(jobId);
+        if (typeof traceId === "string") {
+          return this.#tellOf(entry, eventSequence, jobId, traceId);
         }
-        return this.#tellOf(entry, eventSequence, traceId);
+        return traceId.then((found) => this.#tellOf(entry, eventSequence, jobId, found));
       }
       default:
         return;
     }
   }
 
-  #tellOf(entry: Entry, eventSequence: number, traceId: string): Promise<void> | undefined {
-    const { event } = entry;
-    if (event.type === "job.emitted") {
-      const about = { jobId: event.jobId, traceId };
-      const rotation = this.#parts.rotations.get(entry.sequence);
-      const payload = rotation ? this.#withValue(entry, rotation) : payloadOf(entry);
-      this.#number(entry, eventSequence, "job.event", payload, about);
-      this.#minds(event.jobId, eventSequence);
-      return;
-    }
-    if (event.type !== "job.ended") return;
-    const { jobId, outcome, atMs } = event;
-    this.#traces.delete(jobId);
+  #tellOf(
+    entry: Entry,
+    eventSequence: number,
+    jobId: JobId,
+    traceId: string | undefined,
+  ): Promise<void> | undefined {
     const { dialect = "spec", features } = this.#session ?? {};
-    const isWhole =
-      outcome.status !== "success" || !outcome.streamed || features?.has("result_chunk");
-    const about = { jobId, traceId };
-    if (isWhole) {
-      const { type, payload } = encodeEnd(outcome, { atMs, dialect });
-      this.#number(entry, eventSequence, type, payload, about);
-      return;
+    const listener = { dialect, takesChunks: features?.has("result_chunk") ?? false };
+    if (entry.event.type === "job.ended") this.#traces.delete(jobId);
+    const said = this.#said(entry, listener);
+    if (said instanceof Promise) {
+      return said.then((found) => this.#number(entry, eventSequence, found, { jobId, traceId }));
     }
-    return this.#assemble(jobId, outcome, atMs).then(({ type, payload }) =>
-      this.#number(entry, eventSequence, type, payload, about),
-    );
+    if (said !== undefined) this.#number(entry, eventSequence, said, { jobId, traceId });
+    if (entry.event.type === "job.emitted") this.#minds(jobId, eventSequence);
+    return undefined;
   }
+
+  #said(entry: Entry, listener: Listener): Said | Promise<Said> | undefined {
+    if (entry.event.type !== "job.emitted") return sayEntry(entry, listener, this.#read);
+    const rotation = this.#parts.rotations.get(entry.sequence);
+    return (rotation && this.#sayValue(entry, rotation)) ?? sayEvent(entry);
+  }
+
+  readonly #read: ReadStream = (stream, options) => this.#options.plane.stream(stream, options);
 
   #number(
     entry: Entry,
     eventSeq: number,
-    type: string,
-    payload: string,
+    said: Said,
     { jobId, traceId }: { readonly jobId: JobId; readonly traceId: string | undefined },
   ): void {
     const session = this.#session;
     if (!session || this.#cutShort.has(jobId)) return;
     const { sessionId, random, dialect } = session;
-    const head = { id: deriveEventId(entry.atMs, random, eventSeq), sessionId, jobId, eventSeq };
-    const text = printFrame({ ...head, type, traceId }, payload);
+    const about = { sessionId, random, jobId, traceId };
+    const text = printNumbered(entry, eventSeq, said, about);
     if (this.#isReadable(text)) {
       this.#sendText(text);
       return;
@@ -513,8 +504,8 @@ export class Connection implements Outlet {
       error: { code: "INTERNAL_ERROR", message },
       completedAtMs: entry.atMs,
     } as const;
-    const instead = JSON.stringify(printJobError(failure, dialect));
-    this.#sendText(printFrame({ ...head, type: "job.error", traceId }, instead));
+    const payload = JSON.stringify(printJobError(failure, dialect));
+    this.#sendText(printNumbered(entry, eventSeq, { type: "job.error", payload }, about));
   }
 
   /** Some clients stop reading at the first message that is too long (PYR-18). */
@@ -526,14 +517,14 @@ export class Connection implements Outlet {
   }
 
   /** The value itself only to sessions of who asked for the job, and only as it happens (ARCP-172). */
-  #withValue(entry: Entry, { jobId, value }: Rotation): string {
+  #sayValue(entry: Entry, { jobId, value }: Rotation): Said | undefined {
     const { principal, takesCredentials } = this.#session ?? {};
     const owner = this.#options.plane.peek(({ jobs }) => jobs.byId.get(jobId)?.principal);
     const { event, atMs } = entry;
     const isTheirs = takesCredentials && owner === principal;
-    if (!isTheirs || event.type !== "job.emitted") return payloadOf(entry);
+    if (!isTheirs || event.type !== "job.emitted") return undefined;
     const body = `${event.body.slice(0, -1)},"value":${JSON.stringify(value)}}`;
-    return printEventPayload(event.kind, atMs, body);
+    return { type: "job.event", payload: printEventPayload(event.kind, atMs, body) };
   }
 
   /** Of a job that was forgotten, the log knows it. */
@@ -542,45 +533,9 @@ export class Connection implements Outlet {
     if (known !== undefined) return known;
     const { plane } = this.#options;
     const traceId = plane.peek(({ jobs }) => jobs.byId.get(jobId)?.traceId);
-    if (traceId === undefined) return this.#traceInLog(jobId);
+    if (traceId === undefined) return findTrace(this.#read, jobId);
     this.#traces.set(jobId, traceId);
     return traceId;
-  }
-
-  async #traceInLog(jobId: JobId): Promise<string> {
-    for await (const { event } of this.#options.plane.stream(`job/${jobId}`)) {
-      if (event.type === "job.accepted") return event.job.traceId;
-    }
-    return "";
-  }
-
-  /** A streamed result in one piece, for a session that takes no pieces (ARCP-54). */
-  async #assemble(
-    jobId: JobId,
-    outcome: JobOutcome & { readonly status: "success" },
-    completedAtMs: number,
-  ): Promise<{ readonly type: "job.result" | "job.error"; readonly payload: string }> {
-    const { streamed, summary } = outcome;
-    const tooLong = (): { readonly type: "job.error"; readonly payload: string } => {
-      const message = "the result is too long for a client that takes it in one piece only";
-      const error = { code: "INTERNAL_ERROR", message } as const;
-      const failure = { finalStatus: "error", error, completedAtMs } as const;
-      const dialect = this.#session?.dialect ?? "spec";
-      return { type: "job.error", payload: JSON.stringify(printJobError(failure, dialect)) };
-    };
-    if (!streamed || streamed.bytes > limits.assembledBytesMax) return tooLong();
-    const assembly = new Assembly(streamed.resultId);
-    for await (const { event } of this.#options.plane.stream(`job/${jobId}`)) {
-      if (event.type !== "job.emitted" || event.kind !== "result_chunk") continue;
-      const chunk = normaliseBody(event.kind, JSON.parse(event.body));
-      if (chunk?.kind === "result_chunk") assembly.add(chunk);
-    }
-    const { value, problem } = assembly.finish();
-    if (problem) return tooLong();
-    const whole =
-      typeof value === "string" ? value : { encoding: "base64", data: encodeBase64(value) };
-    const payload = printJobResult({ summary, completedAtMs });
-    return { type: "job.result", payload: withResult(payload, JSON.stringify(whole)) };
   }
 
   /** A job that another asked for is announced, because nobody here has (ARCP-176). */
@@ -608,13 +563,11 @@ export class Connection implements Outlet {
 }
 
 /** Printed once, for however many are told. */
-let printed: { readonly entry: Entry; readonly payload: string } | undefined;
+let printed: { readonly entry: Entry; readonly said: Said } | undefined;
 
-function payloadOf(entry: Entry): string {
-  if (printed?.entry === entry) return printed.payload;
-  const { event, atMs } = entry;
-  if (event.type !== "job.emitted") return "{}";
-  const payload = printEventPayload(event.kind, atMs, event.body);
-  printed = { entry, payload };
-  return payload;
+function sayEvent(entry: Entry): Said | undefined {
+  if (printed?.entry === entry) return printed.said;
+  const said = sayEmitted(entry);
+  if (said) printed = { entry, said };
+  return said;
 }

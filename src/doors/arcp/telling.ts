@@ -21,6 +21,7 @@ import type { Entry } from "../../log/index.ts";
 import type { Plane } from "../../plane/index.ts";
 import type { Audience } from "./audience.ts";
 import { limits } from "./limits.ts";
+import { entriesOf, type ReadStream } from "./numbered.ts";
 
 /** How it gets to whoever is connected. */
 export interface Outlet {
@@ -300,7 +301,8 @@ export class Telling {
     let number = stretch.eventSequence;
     // The answer that announces the past comes before it.
     if (stretch.isRecalled) await this.#sendAnswers(stretch.upToSequence);
-    for await (const entry of entriesOf(plane, stretch)) {
+    const read: ReadStream = (stream, options) => plane.stream(stream, options);
+    for await (const entry of entriesOf(read, stretch)) {
       if (this.#isClosed) return;
       number += 1;
       if (number <= this.#told) continue;
@@ -341,30 +343,4 @@ export class Telling {
     this.#slow?.end();
     this.#slow = undefined;
   }
-}
-
-/** What was told of several jobs, in the order of the log. */
-async function* entriesOf(plane: Plane, stretch: Stretch): AsyncGenerator<Entry> {
-  const { follows, skips, afterSequence, upToSequence } = stretch;
-  const streams = follows.map((job) => plane.stream(`job/${job}`, { afterSequence }));
-  const heads = await Promise.all(streams.map((stream) => stream.next()));
-  for (;;) {
-    let first = -1;
-    for (const [at, head] of heads.entries()) {
-      if (head.done || head.value.sequence > upToSequence) continue;
-      const best = heads[first];
-      if (!best || best.done || head.value.sequence < best.value.sequence) first = at;
-    }
-    const head = heads[first];
-    const stream = streams[first];
-    if (!head || head.done || !stream) return;
-    if (isTold(head.value, skips)) yield head.value;
-    heads[first] = await stream.next();
-  }
-}
-
-/** Whether an entry of a job's stream takes a number. */
-function isTold({ event }: Entry, skips: readonly string[]): boolean {
-  if (event.type === "job.emitted") return !skips.includes(event.kind);
-  return event.type === "job.ended" || event.type === "session.rejected";
 }
