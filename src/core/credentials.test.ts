@@ -48,7 +48,8 @@ class Desk {
   restart(): readonly string[] {
     const { state, nowMs } = this.loop;
     this.loop = new BareLoop(restore(state));
-    this.loop.nowMs = nowMs;
+    // As the plane has it: opened later than the last entry.
+    this.loop.nowMs = nowMs + 1;
     assert.equal(describe(this.loop.state), describe(state));
     return this.do({ type: "plane.open", wallMicros: 1, isKept: true }).slice(1);
   }
@@ -238,6 +239,31 @@ test("after a restart no job is started without the credentials it was accepted 
     "credential.ended job_pending/1",
     "credential.ended job_repeatable/1",
   ]);
+});
+
+test("one that was with a worker elsewhere over a restart is not started again without its credentials", () => {
+  const desk = new Desk();
+  for (const job of ["job_1", "job_2"]) {
+    desk.prepare(job, { isRepeatable: true });
+    desk.prepared(job, made(job));
+    desk.do(startJob(job, { isRemote: true }));
+  }
+  desk.do({ type: "job.orphan", jobId: jobId("job_1"), graceMs: 1_000 });
+  assert.deepEqual(desk.later(1_000), ["job.offered job_1"], "its credentials are here still");
+  desk.do(startJob("job_1", { isRemote: true }));
+  assert.deepEqual(desk.restart(), ["job.orphaned job_1", "job.orphaned job_2"]);
+  desk.do({ type: "job.reclaim", jobId: jobId("job_2"), attempt: 1 });
+  assert.deepEqual(desk.later(60_000), ["job.ended job_1", "credential.ended job_1/1"]);
+  desk.do({ type: "job.orphan", jobId: jobId("job_2"), graceMs: 1_000 });
+  assert.deepEqual(desk.later(1_000), ["job.ended job_2", "credential.ended job_2/1"]);
+});
+
+test("a job that goes on without its credentials does so over a restart", () => {
+  const desk = running("job_1");
+  desk.prepare("job_2", { parentId: jobId("job_1") });
+  desk.prepared("job_2", made("b"));
+  assert.deepEqual(desk.do(endJob("job_1")), ["job.ended job_1", "credential.ended job_2/1"]);
+  assert.deepEqual(desk.restart(), []);
 });
 
 test("a pending child ends once when the process of its parent has", () => {

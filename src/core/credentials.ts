@@ -139,6 +139,12 @@ export function end(
   return { type: "credential.ended", credential: { ...credential, state: "ended", isReplaced } };
 }
 
+/** Whether a job may use one whose value was there before a time, and went with the process then. */
+export function hasLost({ byJob }: Credentials, jobId: JobId, beforeMs: number): boolean {
+  const own = byJob.get(jobId)?.values() ?? [];
+  return [...own].some(({ state, issuedAtMs }) => state === "live" && issuedAtMs < beforeMs);
+}
+
 export function findLive(
   { byJob }: Credentials,
   { jobId, credentialId }: Pick<Credential, "jobId" | "credentialId">,

@@ -523,7 +523,12 @@ function withRoom(jobs: Jobs, { principal }: Job, events: JobEvent[]): JobEvent[
 }
 
 /** What follows when the time of a job has come. */
-export function expire(jobs: Jobs, jobId: JobId, nowMs: number): JobEvent[] {
+export function expire(
+  jobs: Jobs,
+  jobId: JobId,
+  nowMs: number,
+  without: { readonly isBereft: boolean },
+): JobEvent[] {
   const job = jobs.byId.get(jobId);
   if (!job) return [];
   if (job.state === "ended") return [{ type: "job.forgotten", jobId }];
@@ -540,7 +545,8 @@ export function expire(jobs: Jobs, jobId: JobId, nowMs: number): JobEvent[] {
   if (job.runMsMax !== undefined && nowMs >= startedAtMs + job.runMsMax) {
     return end(jobs, job, timedOut(job.runMsMax), nowMs);
   }
-  return orphanedUntilMs !== undefined && nowMs >= orphanedUntilMs ? lose(jobs, job, nowMs) : [];
+  if (orphanedUntilMs === undefined || nowMs < orphanedUntilMs) return [];
+  return lose(jobs, job, nowMs, without);
 }
 
 /**
@@ -550,7 +556,7 @@ export function expire(jobs: Jobs, jobId: JobId, nowMs: number): JobEvent[] {
 export function recover(
   jobs: Jobs,
   nowMs: number,
-  hasCredentials: (jobId: JobId) => boolean,
+  hasLostCredentials: (jobId: JobId) => boolean,
 ): JobEvent[] {
   const events: JobEvent[] = [];
   const over = new Set<JobId>();
@@ -560,7 +566,8 @@ export function recover(
     if (over.has(job.id)) continue;
     const cancelling = stopped.get(job.id);
     const known = job.state === "running" && cancelling ? { ...job, cancelling } : job;
-    for (const event of recoverOne(jobs, known, nowMs, { isBound: hasCredentials(job.id) })) {
+    const without = { isBereft: hasLostCredentials(job.id) };
+    for (const event of recoverOne(jobs, known, nowMs, without)) {
       switch (event.type) {
         case "job.forgotten":
           // Each end makes room on its own, and may find the same one.
@@ -586,34 +593,43 @@ function recoverOne(
   jobs: Jobs,
   job: Job,
   nowMs: number,
-  { isBound }: { readonly isBound: boolean },
+  without: { readonly isBereft: boolean },
 ): JobEvent[] {
-  const lost = "its credentials were lost when the runtime restarted";
-  const unbound = failed("credentials_lost", lost, { isRetryable: true });
   switch (job.state) {
     case "preparing":
       return [{ type: "job.withdrawn", jobId: job.id }];
     case "pending":
-      return isBound ? end(jobs, job, unbound, nowMs) : [];
+      return without.isBereft ? end(jobs, job, bereft, nowMs) : [];
     case "running": {
       const untilMs = nowMs + limits.workerGraceMs;
       if (job.worker.isRemote) return [{ type: "job.orphaned", jobId: job.id, untilMs }];
-      const isOffered = job.isRepeatable && !job.cancelling;
-      return isBound && isOffered ? end(jobs, job, unbound, nowMs) : lose(jobs, job, nowMs);
+      return lose(jobs, job, nowMs, without);
     }
     case "ended":
       return [];
   }
 }
 
-/** Its worker will not come back. */
-function lose(jobs: Jobs, job: RunningJob, nowMs: number): JobEvent[] {
+/** Its worker will not come back. Without its credentials it is not started again. */
+function lose(
+  jobs: Jobs,
+  job: RunningJob,
+  nowMs: number,
+  { isBereft }: { readonly isBereft: boolean },
+): JobEvent[] {
   if (job.cancelling) return end(jobs, job, cancelled(job.cancelling.reason), nowMs);
   const mayRunAgain = job.isRepeatable && job.attempt < limits.attemptsMax;
+  if (mayRunAgain && isBereft) return end(jobs, job, bereft, nowMs);
   if (mayRunAgain) return [{ type: "job.offered", jobId: job.id }];
   const message = "its worker was lost; what it had done by then is not known";
   return end(jobs, job, failed("worker_lost", message, { isRetryable: true }), nowMs);
 }
+
+const bereft: Outcome = failed(
+  "credentials_lost",
+  "its credentials were lost when the runtime restarted",
+  { isRetryable: true },
+);
 
 type RunningJob = Job & { readonly state: "running" };
 

@@ -31,6 +31,8 @@ export type State = {
   readonly lastSequence: number;
   /** The first entry that the log still has. Soft: whoever keeps the log tells it, and it is no fact. */
   readonly oldestSequence: number;
+  /** When this process opened the log: what only a process has is younger. */
+  readonly openedAtMs: number;
   /** Counts published events, without a gap. */
   readonly lastBusSequence: number;
 };
@@ -47,6 +49,7 @@ export type OwnState = {
   readonly sessions: sessions.OwnSessions;
   lastSequence: number;
   oldestSequence: number;
+  openedAtMs: number;
   lastBusSequence: number;
 };
 
@@ -104,6 +107,7 @@ export function emptyState(): OwnState {
     sessions: sessions.emptySessions(),
     lastSequence: 0,
     oldestSequence: 1,
+    openedAtMs: 0,
     lastBusSequence: 0,
   };
 }
@@ -139,7 +143,9 @@ function decideAlone(state: State, command: Command, nowMs: number): Decision<Ev
       const lastBusSequence = command.isKept ? state.lastBusSequence : command.wallMicros;
       return accept<Event>(
         { type: "plane.opened", lastToken, lastBusSequence, atMs: nowMs },
-        ...jobs.recover(state.jobs, nowMs, (jobId) => state.credentials.byJob.has(jobId)),
+        ...jobs.recover(state.jobs, nowMs, (jobId) =>
+          credentials.hasLost(state.credentials, jobId, nowMs),
+        ),
       );
     }
     case "plane.resume":
@@ -370,7 +376,9 @@ function expire(state: State, due: Due, nowMs: number): Event[] {
       return task ? [{ type: "task.forgotten", taskId: task.id }] : [];
     }
     case "job":
-      return jobs.expire(state.jobs, due.jobId, nowMs);
+      return jobs.expire(state.jobs, due.jobId, nowMs, {
+        isBereft: credentials.hasLost(state.credentials, due.jobId, state.openedAtMs),
+      });
     case "session":
       return [{ type: "session.expired", sessionId: due.sessionId }];
     case "agent": {
@@ -412,6 +420,7 @@ export function evolve(state: OwnState, event: Event): void {
     case "plane.opened":
       state.leases.lastToken = event.lastToken;
       state.lastBusSequence = event.lastBusSequence;
+      state.openedAtMs = event.atMs;
       state.registry.listeningSinceMs = event.atMs;
       sessions.detachAll(state.sessions, event.atMs);
       return;
