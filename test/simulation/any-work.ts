@@ -48,7 +48,9 @@ export class AnyWork {
       reject: 1,
       submit: unfinished < 6 ? 14 : 3,
       again: 3,
-      prepared: hasAny("preparing") ? 6 : 0.3,
+      prepared: hasAny("preparing") ? 8 : 0.3,
+      rotate: isBusy ? 1 : 0,
+      report: ledger.credentials.size > 0 ? 3 : 0.1,
       start: hasAny("pending") ? 16 : 0.5,
       emit: isBusy ? 12 : 1,
       reserve: isBusy ? 6 : 0.3,
@@ -71,6 +73,9 @@ export class AnyWork {
         return this.#submit(present);
       case "again":
         return this.#again(present);
+      case "rotate":
+      case "report":
+        return this.#ofCredential(kind, present);
       case "prepared":
       case "start":
       case "emit":
@@ -107,7 +112,7 @@ export class AnyWork {
         return { type: "session.detach", sessionId: id, attachment };
       }
       case "acknowledge": {
-        const eventSequence = random.chance(50) ? told : random.between(0, told + 2);
+        const eventSequence = random.chance(50) ? told : random.between(0, told + 5_000);
         return { type: "session.acknowledge", sessionId: id, eventSequence };
       }
       case "follow":
@@ -230,7 +235,14 @@ export class AnyWork {
     const attempt = (job?.attempt ?? 1) - (random.chance(5) ? 1 : 0);
     switch (kind) {
       case "prepared":
-        return { type: "job.prepared", jobId: id, isReady: random.chance(75) };
+        return {
+          type: "job.prepared",
+          jobId: id,
+          isReady: random.chance(80),
+          credentials: ["c1", "c2"]
+            .filter(() => random.chance(60))
+            .map((credentialId) => ({ credentialId, valueHash: this.#value(present) })),
+        };
       case "start":
         return { type: "job.start", jobId: id, worker: { id: "w", isRemote: random.chance(50) } };
       case "emit":
@@ -291,6 +303,34 @@ export class AnyWork {
       ...(random.chance(25) && { spent: amount }),
       ...(random.chance(10) && { told: amount.currency }),
     });
+  }
+
+  #ofCredential(kind: "rotate" | "report", present: Present): WorkCommand {
+    const random = this.#random;
+    const all = [...present.ledger.credentials.values()];
+    const idle = all.filter(({ state }) => state !== "live");
+    const live = all.filter(({ state }) => state === "live");
+    const fit = kind === "rotate" ? live : idle;
+    const one = random.pickAny(random.chance(85) ? fit : all);
+    const id = jobId(one?.jobId ?? "job_none");
+    switch (kind) {
+      case "rotate": {
+        const attempt = present.ledger.jobs.get(id)?.attempt ?? 1;
+        const said = { kind: "status", body: '{"phase":"credential_rotated"}' };
+        const value = { credentialId: one?.credentialId ?? "c1", valueHash: this.#value(present) };
+        return { type: "credential.rotate", jobId: id, attempt, ...value, said };
+      }
+      case "report": {
+        const isRevoked = random.chance(70);
+        return { type: "credential.report", jobId: id, number: one?.number ?? 1, isRevoked };
+      }
+    }
+  }
+
+  /** Mostly a new one. */
+  #value({ ledger, mint }: Present): string {
+    const known = this.#random.pickAny([...ledger.credentials.values()]);
+    return known && this.#random.chance(10) ? known.valueHash : mint("v");
   }
 
   #key(): { readonly text: string; readonly fingerprint: string } {

@@ -62,8 +62,20 @@ export type Said = {
   readonly kind: string | undefined;
 };
 
+export type LedgerCredential = {
+  readonly jobId: string;
+  readonly number: number;
+  readonly credentialId: string;
+  readonly valueHash: string;
+  readonly state: "live" | "ended" | "stuck";
+  /** Whether its value went with the process. */
+  isLost: boolean;
+};
+
 export class Ledger {
   jobs: Map<string, LedgerJob> = new Map();
+  /** All that were not revoked, by job and number. */
+  credentials: Map<string, LedgerCredential> = new Map();
   /** Of these only what they may spend counts on, as long as others spend it. */
   forgotten: Map<string, LedgerJob> = new Map();
   sessions: Map<string, LedgerSession> = new Map();
@@ -74,6 +86,7 @@ export class Ledger {
     copy.jobs = structuredClone(this.jobs);
     copy.forgotten = structuredClone(this.forgotten);
     copy.sessions = structuredClone(this.sessions);
+    copy.credentials = structuredClone(this.credentials);
     copy.said = [...this.said];
     return copy;
   }
@@ -82,6 +95,7 @@ export class Ledger {
     switch (event.type) {
       case "plane.opened":
         for (const session of this.sessions.values()) session.detachedAtMs ??= event.atMs;
+        for (const credential of this.credentials.values()) credential.isLost = true;
         return;
       case "job.preparing":
         this.jobs.set(event.job.id, newJob(event.job));
@@ -152,6 +166,19 @@ export class Ledger {
       case "job.forgotten":
         this.forgotten.set(event.jobId, this.job(event.jobId));
         this.jobs.delete(event.jobId);
+        return;
+
+      case "credential.issued":
+      case "credential.ended":
+      case "credential.stuck": {
+        const { jobId, number, credentialId, valueHash, state } = event.credential;
+        const name = `${jobId} ${number}`;
+        const isLost = this.credentials.get(name)?.isLost ?? false;
+        this.credentials.set(name, { jobId, number, credentialId, valueHash, state, isLost });
+        return;
+      }
+      case "credential.revoked":
+        this.credentials.delete(`${event.credential.jobId} ${event.credential.number}`);
         return;
 
       case "session.opened": {
@@ -230,6 +257,18 @@ export class Ledger {
         sequence > afterSequence &&
         (kind === undefined || !skips.includes(kind)),
     );
+  }
+
+  /** Those that a job may use. */
+  liveOf(jobId: string): readonly LedgerCredential[] {
+    const all = [...this.credentials.values()];
+    return all.filter((one) => one.jobId === jobId && one.state === "live");
+  }
+
+  /** Whether another job has one of these values. */
+  isShared(jobId: string, values: readonly string[]): boolean {
+    const others = [...this.credentials.values()].filter((one) => one.jobId !== jobId);
+    return others.some(({ state, valueHash }) => state === "live" && values.includes(valueHash));
   }
 
   isFollowing(sessionId: string | undefined, jobId: string): boolean {

@@ -949,7 +949,7 @@ export class Storm {
     }
     this.#tell(`${job.id} says a lot`);
     for (const { id, told } of [...sessions.values()]) {
-      const eventSequence = told.length - this.#random.below(2) * this.#random.below(50);
+      const eventSequence = told.length + this.#random.pick([-50, -1, 0, 2_000]);
       this.#submit(life, { type: "session.acknowledge", sessionId: sessionId(id), eventSequence });
     }
   }
@@ -960,11 +960,12 @@ export class Storm {
     const { oldestSequence } = log;
     const ids = [...this.#ledger.sessions.keys()].sort();
     assert.deepEqual([...sessions.byId.keys()].sort(), ids, "the same sessions");
-    for (const { id, told, acknowledged, begin } of this.#ledger.sessions.values()) {
+    for (const { id, told, acknowledged, begin, follows } of this.#ledger.sessions.values()) {
       const journal = sessions.journals.get(sessionId(id));
       const last = sessions.lastEventSequences.get(sessionId(id));
       assert.equal(last, told.length, `${id} has other numbers`);
       assert(journal && last !== undefined);
+      assert.deepEqual(new Set<string>(journal.follows), follows, `${id} follows others`);
       const isWhole = told.slice(begin).every((one) => one.neededSequence >= oldestSequence);
       for (let after = 0; after <= last; after += 1 + (last >> 6)) {
         if (!covers(journal, { after, last, oldestSequence })) {

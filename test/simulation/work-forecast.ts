@@ -2,10 +2,11 @@
 import type { Command, SubmitJob } from "../../src/core/index.ts";
 import { hundredths, type Ledger, type LedgerJob, pursesOf, reachOf } from "./ledger.ts";
 
-export type WorkCommand = Extract<Command, { readonly type: `${"job" | "session"}.${string}` }>;
+type Kind = "job" | "session" | "credential";
+export type WorkCommand = Extract<Command, { readonly type: `${Kind}.${string}` }>;
 
 export function isWork(command: Command): command is WorkCommand {
-  return command.type.startsWith("job.") || command.type.startsWith("session.");
+  return ["job.", "session.", "credential."].some((start) => command.type.startsWith(start));
 }
 
 type World = {
@@ -20,8 +21,24 @@ export function forecastWork(command: WorkCommand, world: World): string | undef
   switch (command.type) {
     case "job.submit":
       return forecastSubmit(command, world);
-    case "job.prepared":
-      return ledger.jobs.get(command.jobId)?.state === "preparing" ? undefined : "job_not_found";
+    case "job.prepared": {
+      // What was made is written down in any case.
+      const isMade = (command.credentials ?? []).length > 0;
+      const isAwaited = ledger.jobs.get(command.jobId)?.state === "preparing";
+      return isMade || isAwaited ? undefined : "job_not_found";
+    }
+    case "credential.rotate": {
+      const problem = runningOrNot(ledger, command);
+      if (problem !== undefined) return problem;
+      const { jobId, credentialId, valueHash } = command;
+      const isThere = ledger.liveOf(jobId).some((one) => one.credentialId === credentialId);
+      return isThere && !ledger.isShared(jobId, [valueHash]) ? undefined : "invalid_argument";
+    }
+    case "credential.report": {
+      const { jobId, number } = command;
+      const isLive = ledger.credentials.get(`${jobId} ${number}`)?.state === "live";
+      return isLive ? "invalid_argument" : undefined;
+    }
     case "job.start": {
       const job = ledger.jobs.get(command.jobId);
       if (!job) return "job_not_found";

@@ -2,7 +2,13 @@
 import assert from "node:assert/strict";
 import type { Amount, Event, Job } from "../../src/core/index.ts";
 import type { Entry } from "../../src/log/index.ts";
-import { hundredths, Ledger, type LedgerJob, type LedgerSession } from "./ledger.ts";
+import {
+  hundredths,
+  Ledger,
+  type LedgerCredential,
+  type LedgerJob,
+  type LedgerSession,
+} from "./ledger.ts";
 
 const dayMs = 86_400_000;
 
@@ -23,6 +29,14 @@ export class WorkReferee {
     for (const job of this.ledger.jobs.values()) {
       if (job.state === "ended") assert.equal(job.reserved.size, 0, `${job.id} owes still`);
       this.#judgeOrphan(job);
+    }
+    for (const { jobId, state, credentialId, valueHash } of this.ledger.credentials.values()) {
+      if (state !== "live") continue;
+      const job = this.ledger.jobs.get(jobId);
+      assert(job && job.state !== "ended", `${credentialId} outlives ${jobId}`);
+      assert(!this.ledger.isShared(jobId, [valueHash]), `${credentialId} is another's as well`);
+      const parent = this.ledger.jobs.get(job.parentId ?? "");
+      assert.notEqual(parent?.state, "ended", `${credentialId} outlives what asked for ${jobId}`);
     }
   }
 
@@ -64,6 +78,8 @@ export class WorkReferee {
         const job = this.#require(event.jobId, ["pending"]);
         assert.equal(event.attempt, job.attempt + 1);
         assert.equal(event.atMs, atMs);
+        const isBereft = ledger.liveOf(job.id).some(({ isLost }) => isLost);
+        assert(!isBereft, "nobody has its credentials any more");
         return;
       }
       case "job.emitted": {
@@ -115,6 +131,22 @@ export class WorkReferee {
         assert(!this.#hasOffspring(job), "others spend what it may");
         return;
       }
+
+      case "credential.issued": {
+        const { jobId, number } = event.credential;
+        assert(!ledger.credentials.has(`${jobId} ${number}`), "numbers are given once");
+        assert.equal(event.credential.state, "live");
+        return;
+      }
+      case "credential.ended":
+        assert.equal(this.#credential(event).state, "live");
+        return;
+      case "credential.stuck":
+        assert.equal(this.#credential(event).state, "ended");
+        return;
+      case "credential.revoked":
+        assert.notEqual(this.#credential(event).state, "live", "its job may use it");
+        return;
 
       case "session.opened":
         assert(!ledger.sessions.has(event.session.id), "an id is given once");
@@ -208,8 +240,11 @@ export class WorkReferee {
     if (status === "timed_out") assert(isRunning && atMs >= job.startedAtMs + job.runMsMax);
     if (code === "grant_expired") assert(atMs >= job.expiresAtMs, "its grant was good still");
     if (code === "worker_lost") this.#judgeLoss(job, atMs);
+    const isBereft = this.ledger.liveOf(job.id).some((one) => one.isLost);
+    if (code === "credentials_lost") assert(isBereft, "it has all that it needs");
     if (actor !== "system") return;
-    const isDue = deadlineOf(job) <= atMs || (this.#isRecovering && isRunning);
+    const isLost = this.#isRecovering && (isRunning || isBereft);
+    const isDue = deadlineOf(job) <= atMs || isLost;
     assert(isDue || this.#isForsaken(job), `${job.id} was ended by nobody`);
   }
 
@@ -254,6 +289,12 @@ export class WorkReferee {
     const session = this.ledger.sessions.get(job.sessions[0] ?? "");
     if (!session?.follows.has(job.id) || session.skips.includes(kind)) return undefined;
     return session.told.length + 1;
+  }
+
+  #credential({ credential }: Event & { readonly type: `credential.${string}` }): LedgerCredential {
+    const known = this.ledger.credentials.get(`${credential.jobId} ${credential.number}`);
+    assert(known, `there is no credential ${credential.number} of ${credential.jobId}`);
+    return known;
   }
 
   #require(id: string, states: readonly LedgerJob["state"][]): LedgerJob {
