@@ -277,7 +277,12 @@ export class AnyWork {
         return { type: "job.cancel", ...cancelling, ...(by && random.chance(80) && { by }) };
       }
       case "orphan":
-        return { type: "job.orphan", jobId: id, graceMs: random.pick([1, 5_000, 60_000]) };
+        return {
+          type: "job.orphan",
+          jobId: id,
+          graceMs: random.pick([0, 5_000, 60_000]),
+          ...(random.chance(50) && { attempt }),
+        };
       case "reclaim":
         return { type: "job.reclaim", jobId: id, attempt };
     }

@@ -107,7 +107,7 @@ export class WorkReferee {
       case "job.orphaned": {
         const job = this.#require(event.jobId, ["running"]);
         if (this.#isRecovering) assert(job.isRemote, "nobody will come back for it");
-        else assert.equal(job.orphanedUntilMs, undefined, "lost once");
+        else assert(event.untilMs < (job.orphanedUntilMs ?? Number.POSITIVE_INFINITY), "put off");
         return;
       }
       case "job.reclaimed": {
