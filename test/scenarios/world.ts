@@ -9,11 +9,21 @@ import {
   check,
   claimByKey,
   type Event,
+  free,
   idOfWork,
   isWorkEvent,
+  jobId,
+  lastEventSequence,
+  printAmount,
+  printDecimal,
   type Refusal,
+  remaining,
   type State,
+  type Stretch,
+  sessionId,
+  stretchesAfter,
   topics,
+  type WorkEvent,
 } from "../../src/core/index.ts";
 import type { Entry } from "../../src/log/index.ts";
 import type { WaitingCommand } from "../../src/plane/index.ts";
@@ -32,7 +42,7 @@ const hungUp = new Error("hung up");
 type Words = Readonly<Record<string, string | undefined>>;
 type Sentence = {
   readonly pattern: RegExp;
-  readonly carryOut: (world: World, words: Words) => Promise<readonly string[]>;
+  readonly carryOut: (world: World, words: Words, text: string) => Promise<readonly string[]>;
 };
 
 /** Everything that can be said in a story. */
@@ -147,6 +157,92 @@ const sentences: readonly Sentence[] = [
   sentence("task (?<what>\\S+) is requeued", (world, words) =>
     world.submit(say.requeue(words["what"] ?? "")),
   ),
+  sentence(
+    "(?<who>\\S+) opens a session(?: of (?<whose>\\S+))?(?: for (?<window>\\S+)s)?(?: without (?<skips>\\S+))?",
+    (world, { who = "", whose = who, window = "600", skips }) =>
+      world.submit(
+        say.openSession(who, {
+          principal: whose,
+          windowMs: ms(window),
+          skips: skips?.split(",") ?? [],
+        }),
+      ),
+  ),
+  sentence("(?<who>\\S+) disconnects", (world, { who = "" }) => world.disconnect(who)),
+  sentence(
+    "(?<who>\\S+) resumes(?: with the token before)?(?: after #(?<after>\\d+))?",
+    (world, { who = "", after = "0" }, text) =>
+      world.resume(who, Number(after), { isStale: text.includes("the token before") }),
+  ),
+  sentence(
+    "(?<who>\\S+) submits (?<job>\\S+)(?: again as (?<again>\\S+))?(?: below (?<parent>\\S+))?(?: with key (?<key>\\S+))?" +
+      "(?: to spend (?<budget>\\S+))?(?: for (?<run>\\S+)s)?(?<repeatable>, repeatable)?",
+    (world, { who = "", job = "", again, parent, key, budget, run, repeatable }) =>
+      world.ask(who, {
+        ...say.submitJob(again ?? job, who, {
+          requestId: again === undefined ? `request of ${job}` : `request of ${again}`,
+          isRepeatable: repeatable !== undefined,
+        }),
+        ...(key && { key: { text: key, fingerprint: job } }),
+        ...(parent && { parentId: jobId(parent) }),
+        ...(budget && { capabilities: { "cost.budget": budget.split(",") } }),
+        ...(run && { runMsMax: ms(run) }),
+      }),
+  ),
+  sentence("a worker(?<where> elsewhere)? starts (?<job>\\S+)", (world, { where, job = "" }) =>
+    world.submit(say.startJob(job, { isRemote: where !== undefined })),
+  ),
+  sentence(
+    "(?<job>\\S+) says (?<kind>\\S+)(?: at a cost of (?<cost>\\S+))?",
+    (world, { job = "", kind = "", cost }) =>
+      world.work(job, (attempt) =>
+        say.emit(job, { attempt, kind, body: "{}", ...(cost && { spent: say.amount(cost) }) }),
+      ),
+  ),
+  sentence(
+    "(?<job>\\S+) sets (?<amount>\\S+) aside as (?<id>\\S+)",
+    (world, { job = "", amount = "", id = "" }) =>
+      world.work(job, (attempt) => ({ ...say.reserve(job, id, amount), attempt })),
+  ),
+  sentence(
+    "(?<job>\\S+) settles (?<id>\\S+) with (?<amount>\\S+)",
+    (world, { job = "", amount = "", id = "" }) =>
+      world.work(job, (attempt) => ({ ...say.settle(job, id, amount), attempt })),
+  ),
+  sentence("what is left of (?<job>\\S+)\\?", (world, { job = "" }) => world.left(job)),
+  sentence("(?<job>\\S+) (?<how>succeeds|goes wrong)", (world, { job = "", how }) => {
+    const failure = { code: "OOPS", message: "it went wrong", isRetryable: false };
+    const bad = { outcome: { status: "error", failure } } as const;
+    return world.work(job, (attempt) =>
+      say.endJob(job, { attempt, ...(how === "succeeds" ? {} : bad) }),
+    );
+  }),
+  sentence(
+    "(?<who>\\S+) cancels (?<job>\\S+)(?: within (?<grace>\\S+)s)?",
+    (world, { who = "", job = "", grace = "30" }) =>
+      world.ask(who, (principal) => ({
+        ...say.cancelJob(job, { graceMs: ms(grace) }),
+        by: { sessionId: sessionId(`sess_${who}`), principal },
+      })),
+  ),
+  sentence("the worker of (?<job>\\S+) is lost for (?<grace>\\S+)s", (world, { job = "", grace }) =>
+    world.submit({ type: "job.orphan", jobId: jobId(job), graceMs: ms(grace) }),
+  ),
+  sentence("the worker of (?<job>\\S+) is back", (world, { job = "" }) =>
+    world.work(job, (attempt) => ({ type: "job.reclaim", jobId: jobId(job), attempt })),
+  ),
+  sentence(
+    "(?<who>\\S+) follows (?<job>\\S+)(?<history> from the beginning)?",
+    (world, { who = "", job = "", history }) =>
+      world.follow(say.followJob(who, job), { isWhole: history !== undefined }, who),
+  ),
+  sentence("(?<who>\\S+) leaves (?<job>\\S+)", (world, { who = "", job = "" }) =>
+    world.submit({
+      type: "session.leave",
+      sessionId: sessionId(`sess_${who}`),
+      jobId: jobId(job),
+    }),
+  ),
   sentence("tick", (world) => world.tick()),
   sentence("the machine sleeps", (world) => world.sleep()),
   sentence("the machine wakes", (world) => world.tick()),
@@ -162,6 +258,7 @@ export class World {
   #opened: TestPlane | undefined;
   #isAsleep = false;
   #toldSequence = 0;
+  #resumed = 0;
   readonly #calls = new Map<string, AbortController>();
   /** What became of calls that had to wait. */
   readonly #asides: string[] = [];
@@ -173,7 +270,7 @@ export class World {
     const told = sentences.find(({ pattern }) => pattern.test(text));
     assert(told, `nobody understands: ${text}`);
     await this.#pass(atMs);
-    const outcome = await told.carryOut(this, told.pattern.exec(text)?.groups ?? {});
+    const outcome = await told.carryOut(this, told.pattern.exec(text)?.groups ?? {}, text);
     this.#isAsleep = text === "the machine sleeps" || text === "the plane is killed";
     await turns();
     const events = await this.#newEvents(atMs);
@@ -220,6 +317,98 @@ export class World {
 
   read<Value>(look: (state: State) => Value): Promise<Value> {
     return this.#plane.plane.read(look);
+  }
+
+  /** Something that a job does: as the attempt that runs. */
+  async work(job: string, command: (attempt: number) => Command): Promise<readonly string[]> {
+    const attempt = await this.read(({ jobs }) => jobs.byId.get(jobId(job))?.attempt ?? 0);
+    return this.submit(command(attempt));
+  }
+
+  /** What a session asks for is asked for by its principal. */
+  async ask(
+    name: string,
+    command: (Command & { readonly type: "job.submit" }) | ((principal: string) => Command),
+  ): Promise<readonly string[]> {
+    const id = sessionId(`sess_${name}`);
+    const principal = await this.read(({ sessions }) => sessions.byId.get(id)?.principal ?? name);
+    return this.submit(
+      typeof command === "function" ? command(principal) : { ...command, principal },
+    );
+  }
+
+  async left(job: string): Promise<readonly string[]> {
+    const budget = await this.read(({ jobs }) => jobs.budgets.get(jobId(job)) ?? []);
+    return budget.map(
+      (counter) =>
+        `${printDecimal(remaining(counter))} ${counter.currency}, ${printDecimal(free(counter))} free`,
+    );
+  }
+
+  async disconnect(name: string): Promise<readonly string[]> {
+    const id = sessionId(`sess_${name}`);
+    const attachment = await this.read(({ sessions }) => sessions.byId.get(id)?.attachment ?? 0);
+    return this.submit({ type: "session.detach", sessionId: id, attachment });
+  }
+
+  /** Is told again what came after a number. */
+  async resume(
+    name: string,
+    after: number,
+    { isStale }: { readonly isStale: boolean },
+  ): Promise<readonly string[]> {
+    const id = sessionId(`sess_${name}`);
+    const session = await this.read(({ sessions }) => sessions.byId.get(id));
+    this.#resumed += 1;
+    const outcome = await this.submit(
+      say.resumeSession(name, {
+        principal: session?.principal ?? name,
+        shownHash: isStale ? "an older token" : (session?.tokenHash ?? ""),
+        tokenHash: `token ${this.#resumed}`,
+        afterEventSequence: after,
+      }),
+    );
+    return outcome.length > 0 ? outcome : this.#tellAgain(name, after);
+  }
+
+  async follow(
+    command: Command & { readonly type: "session.follow" },
+    { isWhole }: { readonly isWhole: boolean },
+    name: string,
+  ): Promise<readonly string[]> {
+    const id = command.sessionId;
+    const before = await this.read(({ sessions }) => lastEventSequence(sessions, id));
+    const history = { afterSequence: 0, before: 0 };
+    const outcome = await this.submit({ ...command, ...(isWhole && { history }) });
+    return outcome.length > 0 ? outcome : this.#tellAgain(name, before);
+  }
+
+  /** As a door does it. */
+  async #tellAgain(name: string, after: number): Promise<readonly string[]> {
+    const stretches = await this.read(({ sessions, lastSequence: upToSequence }) => {
+      const journal = sessions.journals.get(sessionId(`sess_${name}`));
+      return journal ? stretchesAfter(journal, { after, upToSequence }) : [];
+    });
+    const lines: string[] = [];
+    for (const stretch of stretches) {
+      let number = stretch.eventSequence;
+      for (const event of await this.#eventsOf(stretch)) {
+        number += 1;
+        if (number > after) lines.push(`${name} is told #${number} ${print(event)}`);
+      }
+    }
+    return lines;
+  }
+
+  async #eventsOf(stretch: Stretch): Promise<readonly Event[]> {
+    const { follows, skips, afterSequence, upToSequence } = stretch;
+    const entries = await this.#log.read(afterSequence, 1_000);
+    return entries
+      .filter(({ sequence }) => sequence <= upToSequence)
+      .map(({ event }) => event)
+      .filter((event) => "jobId" in event && follows.includes(event.jobId))
+      .filter(({ type }) => type === "job.emitted" || type === "job.ended")
+      .filter((event) => event.type !== "job.emitted" || !skips.includes(event.kind));
   }
 
   async tick(): Promise<readonly string[]> {
@@ -284,13 +473,33 @@ export class World {
   }
 }
 
-/** Whether a story mentions it: what is published, and what the plane says of itself. */
+/** Whether a story mentions it: what is published, what the plane says of itself, and the work. */
 function isTold({ event }: Entry): boolean {
-  return topics[event.type] !== "" || event.type.startsWith("plane.");
+  return topics[event.type] !== "" || event.type.startsWith("plane.") || isWorkEvent(event);
+}
+
+function printWork(event: WorkEvent): string {
+  const who = "sessionId" in event && "jobId" in event ? ` ${event.sessionId}` : "";
+  const name = `${event.type} ${idOfWork(event)}${who}`.replaceAll("sess_", "");
+  switch (event.type) {
+    case "job.started":
+      return `${name} attempt=${event.attempt}`;
+    case "job.emitted":
+      return `${name} ${event.kind}`;
+    case "job.ended": {
+      const { outcome } = event;
+      const code = outcome.status === "success" ? "" : ` (${outcome.failure.code})`;
+      return `${name} ${outcome.status}${code}`;
+    }
+    case "job.settled":
+      return `${name} ${event.reservationId} ${event.actual.map(printAmount).join()}`;
+    default:
+      return name;
+  }
 }
 
 function print(event: Event): string {
-  if (isWorkEvent(event)) return `${event.type} ${idOfWork(event)}`;
+  if (isWorkEvent(event)) return printWork(event);
   switch (event.type) {
     case "plane.opened":
     case "plane.resumed":
