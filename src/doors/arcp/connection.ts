@@ -130,6 +130,10 @@ export class Connection implements Outlet {
     return this.#transport.drained();
   }
 
+  lose(): void {
+    void this.leave("lagged", 1013);
+  }
+
   sayGoodbye(reason: string): void {
     if (!this.#session || this.#hasSaidGoodbye) return;
     this.#hasSaidGoodbye = true;

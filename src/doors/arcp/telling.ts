@@ -10,8 +10,10 @@
  * none after an entry that came later.
  */
 import {
+  covers,
   type Job,
   type JobId,
+  lastEventSequence,
   type SessionId,
   type Stretch,
   skipsOf,
@@ -32,6 +34,8 @@ export interface Outlet {
   tell(entry: Entry, eventSequence: number): Promise<void> | undefined;
   /** What to say of a job that was accepted and not answered to anybody, if anything. */
   announce(job: Job): Send | undefined;
+  /** What comes next is no longer in the log: who comes back is told so. Nothing is told any more. */
+  lose(): void;
 }
 
 /** May answer a promise for what must pass before anything else is told. */
@@ -251,8 +255,12 @@ export class Telling {
     this.#waiting = [];
     const missed = await plane.read(({ sessions, lastSequence: upToSequence }) => {
       const journal = sessions.journals.get(sessionId);
+      const last = lastEventSequence(sessions, sessionId);
+      const { oldestSequence } = plane;
       return (
         journal && {
+          last,
+          isCovered: covers(journal, { after: this.#told, last, oldestSequence }),
           stretches: stretchesAfter(journal, { after: this.#told, upToSequence }),
           follows: [...journal.follows],
           skips: skipsOf(sessions, sessionId),
@@ -261,7 +269,14 @@ export class Telling {
       );
     });
     if (!missed || this.#isClosed) return true;
-    for (const stretch of missed.stretches) await this.#tellStretch(stretch);
+    if (!missed.isCovered) this.#lose();
+    for (const [at, stretch] of missed.stretches.entries()) {
+      await this.#tellStretch(stretch);
+      // All that is left of it may have been cut.
+      const end = missed.stretches[at + 1]?.eventSequence ?? missed.last;
+      if (!this.#isClosed && this.#told < end) this.#lose();
+    }
+    if (this.#isClosed) return true;
     await this.#sendAnswers(missed.upToSequence);
     if (this.#isClosed) return true;
     const waiting: Entry[] | "too many" = this.#takeWaiting();
@@ -304,6 +319,8 @@ export class Telling {
     const read: ReadStream = (stream, options) => plane.stream(stream, options);
     for await (const entry of entriesOf(read, stretch)) {
       if (this.#isClosed) return;
+      // It was cut in the meantime: of what is left nobody knows under which number it was told.
+      if (plane.oldestSequence > stretch.afterSequence + 1) return this.#lose();
       number += 1;
       if (number <= this.#told) continue;
       if (!stretch.isRecalled) await this.#sendAnswers(entry.sequence - 1);
@@ -311,6 +328,11 @@ export class Telling {
       this.#told = number;
       if (outlet.queuedBytes > limits.queuedBytesMax) await outlet.drained();
     }
+  }
+
+  #lose(): void {
+    this.close();
+    this.#options.outlet.lose();
   }
 
   /** Answers a promise if what comes next has to wait. */

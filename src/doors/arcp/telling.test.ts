@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sessionId } from "../../core/index.ts";
+import { MemoryLog } from "../../log/index.ts";
+import { emit, endJob, openSession, startJob, submitJob } from "../../testing/commands.ts";
+import { openPlane, test as somebody, turns } from "../../testing/test-plane.ts";
+import { Audience } from "./audience.ts";
+import { type Outlet, Telling } from "./telling.ts";
+
+/** Takes one at a time, when it is let. */
+class SlowOutlet implements Outlet {
+  readonly told: string[] = [];
+  isLost = false;
+  readonly queuedBytes = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  async drained(): Promise<void> {}
+
+  tell(_: unknown, eventSequence: number): Promise<void> {
+    this.told.push(`#${eventSequence}`);
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  announce(): undefined {
+    return undefined;
+  }
+
+  lose(): void {
+    this.isLost = true;
+  }
+
+  async take(): Promise<void> {
+    this.#waiting.shift()?.();
+    await turns();
+  }
+}
+
+/** A log that forgets what it is told to. */
+class ForgetfulLog extends MemoryLog {
+  firstKept = 1;
+
+  override get oldestSequence(): number {
+    return Math.max(this.firstKept, super.oldestSequence);
+  }
+
+  override async readStream(
+    ...[stream, after, limit]: Parameters<MemoryLog["readStream"]>
+  ): ReturnType<MemoryLog["readStream"]> {
+    return super.readStream(stream, Math.max(after, this.firstKept - 1), limit);
+  }
+}
+
+test("who is told so slowly that the log is cut meanwhile is let go, and told nothing wrong", async () => {
+  for (const forgetsAtOnce of [true, false]) {
+    const log = new ForgetfulLog();
+    await using opened = await openPlane({ log });
+    const { plane } = opened;
+    const commands = [
+      openSession("ada"),
+      submitJob("job_1", "ada"),
+      startJob("job_1"),
+      emit("job_1"),
+      emit("job_1"),
+      emit("job_1"),
+      endJob("job_1"),
+    ];
+    for (const command of commands) await plane.submit(command, somebody, () => undefined);
+    const outlet = new SlowOutlet();
+    const faults: unknown[] = [];
+    const telling = new Telling({
+      plane,
+      audience: new Audience(),
+      sessionId: sessionId("sess_ada"),
+      outlet,
+      afterEventSequence: 0,
+      onFault: (fault) => faults.push(fault),
+    });
+    if (forgetsAtOnce) log.firstKept = 6;
+    telling.start();
+    await turns();
+    assert.deepEqual(outlet.told, forgetsAtOnce ? [] : ["#1"]);
+    log.firstKept = 6;
+    await outlet.take();
+    assert.equal(outlet.isLost, true);
+    assert.deepEqual(outlet.told, forgetsAtOnce ? [] : ["#1"]);
+    assert.deepEqual(faults, []);
+  }
+});
