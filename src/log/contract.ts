@@ -126,6 +126,12 @@ export function logContract(engine: string, makePlace: () => Promise<Place>): vo
     assert.deepEqual(await log.readStream("job/1", 2, 2), its.slice(2, 4));
     assert.deepEqual(await log.readStream("job/1", 9, 2), []);
     assert.deepEqual(await log.readStream("job/3", 0, 2), []);
+    const back = its.toReversed();
+    assert.deepEqual(await log.readStreamBack("job/1", 10, 100), back);
+    assert.deepEqual(await log.readStreamBack("job/1", 99, 2), back.slice(0, 2));
+    assert.deepEqual(await log.readStreamBack("job/1", 8, 2), back.slice(2, 4));
+    assert.deepEqual(await log.readStreamBack("job/1", 1, 2), []);
+    assert.deepEqual(await log.readStreamBack("job/3", 10, 2), []);
     assert.deepEqual(await log.read(0, 100), whole);
     await log[Symbol.asyncDispose]();
     await using again = await place.open();
@@ -141,6 +147,9 @@ export function logContract(engine: string, makePlace: () => Promise<Place>): vo
       const first = await log.readStream("job/1", 0, 9);
       assert(first.length >= 1);
       assert.deepEqual(first, entries(1, first.length, long));
+      const last = await log.readStreamBack("job/1", 10, 9);
+      assert(last.length >= 1);
+      assert.deepEqual(last, entries(10 - last.length, 9, long).toReversed());
     },
   );
 

@@ -35,6 +35,9 @@ export interface Log extends AsyncDisposable {
   /** As `read`, but only the entries of one stream. */
   readStream(stream: string, afterSequence: number, limit: number): Promise<readonly Entry[]>;
 
+  /** The same backwards: those before a sequence, the newest first. */
+  readStreamBack(stream: string, beforeSequence: number, limit: number): Promise<readonly Entry[]>;
+
   /**
    * Replaces the older of the two kept snapshots, without holding the loop for long. Rejects with the
    * signal's reason when it aborts, and leaves the kept ones as they were.

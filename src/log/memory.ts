@@ -59,6 +59,25 @@ export class MemoryLog implements Log {
     return this.#collect(afterSequence, limit, (entry) => entry.stream === stream);
   }
 
+  async readStreamBack(
+    stream: string,
+    beforeSequence: number,
+    limit: number,
+  ): Promise<readonly Entry[]> {
+    const entries: Entry[] = [];
+    let bytes = 0;
+    const newest = Math.min(beforeSequence - 1, this.#lastSequence);
+    let place = this.#entries.length - 1 - (this.#lastSequence - newest);
+    for (; place >= this.#forgotten && entries.length < limit; place -= 1) {
+      const entry = this.#entries[place];
+      if (entry?.stream !== stream) continue;
+      entries.push(entry);
+      bytes += entry.body.length;
+      if (bytes > limits.readBytesMax) break;
+    }
+    return entries;
+  }
+
   #collect(
     afterSequence: number,
     limit: number,

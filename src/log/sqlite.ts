@@ -54,6 +54,7 @@ export class SqliteLog implements Log {
   readonly #commit: StatementSync;
   readonly #select: StatementSync;
   readonly #selectStream: StatementSync;
+  readonly #selectStreamBack: StatementSync;
   /** What was cut last. */
   #cut: CutMark;
   #oldestSequence: number;
@@ -106,6 +107,10 @@ export class SqliteLog implements Log {
       `select ${columns} from entries where stream = ? and sequence > ? order by sequence limit ?`,
     );
     this.#selectStream.setReturnArrays(true);
+    this.#selectStreamBack = this.#database.prepare(
+      `select ${columns} from entries where stream = ? and sequence < ? order by sequence desc limit ?`,
+    );
+    this.#selectStreamBack.setReturnArrays(true);
     this.#cutter = new Cutter(this.#database, this.id);
     this.#cut = this.#readCut();
     // Where nothing is left, what was cut is all that is known.
@@ -179,11 +184,29 @@ export class SqliteLog implements Log {
     afterSequence: number,
     limit: number,
   ): Promise<readonly Entry[]> {
+    const rows = this.#selectStream.iterate(stream, afterSequence, limit);
+    return this.#take(rows, { from: afterSequence, step: 1 });
+  }
+
+  async readStreamBack(
+    stream: string,
+    beforeSequence: number,
+    limit: number,
+  ): Promise<readonly Entry[]> {
+    const rows = this.#selectStreamBack.iterate(stream, beforeSequence, limit);
+    return this.#take(rows, { from: beforeSequence, step: -1 });
+  }
+
+  /** Rows as entries, as many as may be read at once. */
+  #take(
+    rows: Iterable<unknown>,
+    { from, step }: { readonly from: number; readonly step: 1 | -1 },
+  ): readonly Entry[] {
     const entries: Entry[] = [];
     let bytes = 0;
-    let last = afterSequence;
+    let last = from;
     try {
-      for (const row of this.#selectStream.iterate(stream, afterSequence, limit)) {
+      for (const row of rows) {
         if (bytes > limits.readBytesMax) break;
         const sealed = toSealed(row);
         if (!isIntact(sealed)) throw damagedAt(sealed.sequence);
@@ -193,7 +216,7 @@ export class SqliteLog implements Log {
         last = entry.sequence;
       }
     } catch (cause) {
-      throw isDamage(cause) ? damagedAt(last + 1, cause) : cause;
+      throw isDamage(cause) ? damagedAt(last + step, cause) : cause;
     }
     return entries;
   }

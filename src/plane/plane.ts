@@ -301,6 +301,15 @@ export class Plane {
     }
   }
 
+  /** Durable events of one stream before an entry, the newest first: at most so many, and fewer where long. */
+  async streamBack(
+    stream: string,
+    { beforeSequence, count }: { readonly beforeSequence: number; readonly count: number },
+  ): Promise<readonly Entry[]> {
+    const before = Math.min(beforeSequence, this.durableSequence + 1);
+    return await this.#log.readStreamBack(stream, before, count);
+  }
+
   /** After which entry to watch, to see what follows a sequence on the bus; or that it is too far back. */
   async findOnBus(busSequence: number): Promise<BusPosition> {
     return await findOnBus(this.#log, busSequence, this.#state.lastBusSequence);

@@ -101,6 +101,10 @@ export class HeldLog implements Log {
     return this.#log.readStream(stream, afterSequence, limit);
   }
 
+  readStreamBack(stream: string, beforeSequence: number, limit: number): Promise<readonly Entry[]> {
+    return this.#log.readStreamBack(stream, beforeSequence, limit);
+  }
+
   saveSnapshot(snapshot: Snapshot, signal?: AbortSignal): Promise<void> {
     return this.#log.saveSnapshot(snapshot, signal);
   }

@@ -123,6 +123,16 @@ export class SimulatedLog implements Log {
     return rest.filter((entry) => entry.stream === stream).slice(0, limit);
   }
 
+  async readStreamBack(
+    stream: string,
+    beforeSequence: number,
+    limit: number,
+  ): Promise<readonly Entry[]> {
+    const its = await this.readStream(stream, 0, Number.POSITIVE_INFINITY);
+    const before = its.filter(({ sequence }) => sequence < beforeSequence);
+    return before.toReversed().slice(0, limit);
+  }
+
   async saveSnapshot({ sequence, sections }: Snapshot, signal?: AbortSignal): Promise<void> {
     const name = `${sequence}.snapshot`;
     const unfinished = this.#unfinished();
