@@ -29,7 +29,7 @@ import {
   printPlace,
   socketIn,
 } from "./transport/index.ts";
-import { FindView, Model } from "./views/index.ts";
+import { FindView, Model, WorkView } from "./views/index.ts";
 
 export type ServeOptions = {
   readonly version: string;
@@ -101,6 +101,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
   const isNew = log.lastSequence === 0;
   const clock = new SteadyClock();
   const find = new FindView({ afterTurn: setImmediate });
+  const work = new WorkView();
   const model = options.embedder && openModel(options.embedder, { clock, find, warn });
   if (model) opened.use(model);
   const metrics = new Metrics({ methods: methodPaths });
@@ -110,7 +111,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
     await Plane.open({
       log,
       clock,
-      views: model ? [find, model] : [find],
+      views: model ? [find, work, model] : [find, work],
       onCommit: (commit) => {
         metrics.observeCommit(commit);
         timeline.observeCommit(commit);
@@ -202,6 +203,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       return await plane.read(() => find.search(question, asked));
     },
     ...looks,
+    work,
     ranking: () => (model ? find.ranking(model.trouble) : { ranking: "table" }),
     ...(options.taskLimits ? { taskLimits: options.taskLimits } : {}),
     isReady: () => !isClosing,

@@ -9,6 +9,7 @@ import type { Plane } from "../plane/index.ts";
 import { temporaryDirectory } from "../testing/temporary.ts";
 import { openPlane } from "../testing/test-plane.ts";
 import { socketIn } from "../transport/index.ts";
+import { WorkView } from "../views/index.ts";
 import { decodeMessage, type Followed, type FollowOptions, follow } from "./follow.ts";
 
 class CutLog extends MemoryLog {
@@ -110,7 +111,8 @@ async function serveIn(
   log: MemoryLog,
 ): Promise<AsyncDisposable & { readonly plane: Plane }> {
   await using opened = new AsyncDisposableStack();
-  const { plane } = opened.use(await openPlane({ log }));
+  const work = new WorkView();
+  const { plane } = opened.use(await openPlane({ log, views: [work] }));
   const about = { version: "1", planeId: log.id, startedAtMs: 0, pid: 1, isKept: false };
   opened.use(
     await openHttpDoor(plane, {
@@ -123,6 +125,7 @@ async function serveIn(
       ranking: () => ({ ranking: "table" }),
       lookAround: async () => [],
       lookClosely: (seen) => seen,
+      work,
       isReady: () => true,
       onFault: (fault) => assert.fail(String(fault)),
     }),

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request as ask, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import { findAsked, refuse } from "../core/index.ts";
 import {
   Credentials,
   type HttpDoor,
@@ -15,6 +16,7 @@ import {
 } from "../doors/http/index.ts";
 import { type Log, MemoryLog } from "../log/index.ts";
 import { Plane } from "../plane/index.ts";
+import { WorkView } from "../views/index.ts";
 import {
   type Answer,
   type ErrorBody,
@@ -23,9 +25,12 @@ import {
   request,
 } from "../wire/api/index.ts";
 import { errorSchema, operations, refusalsOf, statusOf } from "../wire/openapi/index.ts";
+import { submitJob } from "./commands.ts";
 import { ManualClock } from "./manual-clock.ts";
 
-export type TestDoorOptions = Partial<HttpDoorOptions> & {
+export type TestDoorOptions = Partial<Omit<HttpDoorOptions, "submitJob">> & {
+  /** Undefined: nobody takes jobs. */
+  readonly submitJob?: HttpDoorOptions["submitJob"] | undefined;
   readonly log?: Log;
   readonly clock?: ManualClock;
 };
@@ -56,13 +61,16 @@ export type Called<Value> =
 export const testToken = "secret";
 
 export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestDoor> {
-  const { log = new MemoryLog(), clock = new ManualClock(), ...rest } = options;
+  const { log = new MemoryLog(), clock = new ManualClock(), ...given } = options;
   const faults: unknown[] = [];
   const onFault = (fault: unknown): void => {
     faults.push(fault);
   };
-  const plane = await Plane.open({ log, clock, onFault });
+  const work = new WorkView();
+  const plane = await Plane.open({ log, clock, views: [work], onFault });
   const about = { version: "1.2.3", planeId: "plane-1", startedAtMs: 0, pid: 42, isKept: false };
+  const { submitJob: taker = takeJobs(plane), ...rest } = given;
+  const isTaking = !("submitJob" in given) || given.submitJob !== undefined;
   const door = await openHttpDoor(plane, {
     places: [{ host: "127.0.0.1", port: 0 }],
     about: () => about,
@@ -73,6 +81,8 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     ranking: () => ({ ranking: "table" }),
     lookAround: async () => [],
     lookClosely: (seen) => seen,
+    work,
+    ...(isTaking ? { submitJob: taker } : {}),
     isReady: () => true,
     onFault,
     ...rest,
@@ -96,6 +106,29 @@ function countLine(plane: Plane): Line {
     }
   };
   return line;
+}
+
+/** Takes what is asked of `echo@1`, and lets it wait. */
+function takeJobs(plane: Plane): NonNullable<HttpDoorOptions["submitJob"]> {
+  let count = 0;
+  return async ({ agent, ...asked }) => {
+    const [name, version = "1"] = agent.split("@");
+    const refusal =
+      name !== "echo"
+        ? refuse("skill_not_found", `nobody offers ${agent}`)
+        : version !== "1"
+          ? refuse("skill_version_not_found", `nobody offers ${agent}`)
+          : undefined;
+    count += 1;
+    const job = submitJob(`job_${count}`, "local", {
+      ...asked,
+      agent: refusal ?? { name: "echo@1" },
+    });
+    const outcome = await plane.submit(job, { actor: "test" }, ({ jobs }) => findAsked(jobs, job));
+    if (outcome.refusal) return outcome;
+    assert(outcome.value);
+    return { value: { job: outcome.value } };
+  };
 }
 
 let metrics: Metrics | undefined;

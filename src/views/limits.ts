@@ -41,4 +41,7 @@ export const limits = {
   modelPauseMsMax: 60_000,
   /** All vectors of a model together. Beyond that the table answers. */
   modelBytesMax: 1_073_741_824,
+
+  /** Of what a job says of itself: what is longer is no line to show. */
+  wordsLengthMax: 4_096,
 } as const;

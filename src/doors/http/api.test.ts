@@ -100,6 +100,21 @@ const carriedOut: { readonly [Name in OperationName]: (to: TestDoor) => Promise<
   cancelTask: async (to) => to.done("cancelTask", { taskId: (await carriedOut.createTask(to)).id }),
   requeueTask: async (to) =>
     to.done("requeueTask", { taskId: (await carriedOut.cancelTask(to)).id }),
+  listJobs: async (to) => {
+    await carriedOut.submitJob(to);
+    return to.done("listJobs", { state: ["pending"], query: "echo" });
+  },
+  submitJob: (to) =>
+    to.done("submitJob", {
+      agent: "echo",
+      input: { a: 1 },
+      capabilities: { "cost.budget": ["USD:1"] },
+    }),
+  getJob: async (to) => to.done("getJob", { jobId: (await carriedOut.submitJob(to)).id }),
+  listJobEvents: async (to) =>
+    to.done("listJobEvents", { jobId: (await carriedOut.submitJob(to)).id }),
+  cancelJob: async (to) =>
+    to.done("cancelJob", { jobId: (await carriedOut.submitJob(to)).id, reason: "enough" }),
   openSession: async (to) => to.done("openSession", { key: await linkKey(to) }, { token: null }),
   getSession: (to) => to.done("getSession", {}),
   createLink: (to) => to.done("createLink", {}),
@@ -226,6 +241,27 @@ const refusedFor: Readonly<Partial<Record<OperationName, Refusals>>> = {
       return to.refused("requeueTask", { taskId });
     },
   },
+  listJobs: crowdRefusals((to) => to.refused("listJobs", {})),
+  submitJob: {
+    skill_not_found: (to) => to.refused("submitJob", { agent: "nobody" }),
+    skill_version_not_found: (to) => to.refused("submitJob", { agent: "echo@2" }),
+    key_reused: async (to) => {
+      await to.done("submitJob", { agent: "echo" }, { key: "k" });
+      return to.refused("submitJob", { agent: "echo", input: 1 }, { key: "k" });
+    },
+  },
+  getJob: {
+    job_not_found: (to) => to.refused("getJob", { jobId: "none" }),
+    ...crowdRefusals((to) => to.refused("getJob", { jobId: "none" })),
+  },
+  listJobEvents: {
+    job_not_found: (to) => to.refused("listJobEvents", { jobId: "none" }),
+    ...crowdRefusals(async (to) => {
+      const jobId = (await carriedOut.submitJob(to)).id;
+      return to.refused("listJobEvents", { jobId });
+    }),
+  },
+  cancelJob: { job_not_found: (to) => to.refused("cancelJob", { jobId: "none" }) },
   openSession: { link_used: (to) => to.refused("openSession", { key: "x" }) },
 };
 
@@ -263,6 +299,7 @@ test("to look at what agents told takes no token, all else does", async () => {
       taskId: "t",
       group: "g",
       policyId: "p",
+      jobId: "j",
     });
     for (const Authorization of ["", "Bearer", "Bearer wrong", "secret", "Basic c2VjcmV0"]) {
       const bare = path.split("?")[0] ?? "";
@@ -309,7 +346,8 @@ test("asked again with the same key, the answer is about the same thing, also af
       const holder = { taskId: "x", agentId: agent.id };
       const lease = await to.done("acquireLease", holder, { key: "lease" });
       const { task: claimed } = await to.done("claimTask", { agentId: agent.id }, { key: "claim" });
-      answers.push([agent.id, task.id, lease.token, claimed?.id, claimed?.claimToken]);
+      const job = await to.done("submitJob", { agent: "echo", input: 1 }, { key: "job" });
+      answers.push([agent.id, task.id, job.id, lease.token, claimed?.id, claimed?.claimToken]);
     }
     const { counts } = await to.done("getOverview", {});
     assert.deepEqual([counts.agents.alive, counts.leases, counts.tasks.claimed], [1, 1, 1]);

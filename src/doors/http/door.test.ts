@@ -18,6 +18,7 @@ import {
 import { type Log, MemoryLog } from "../../log/index.ts";
 import { Plane } from "../../plane/index.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
+import { WorkView } from "../../views/index.ts";
 import type { Overview, Page } from "../../wire/api/index.ts";
 import {
   printTimestamp,
@@ -370,6 +371,7 @@ test("the overview says what runs and counts everything", async (t) => {
     elections: 1,
     policies: 1,
     tasks: { pending: 0, delayed: 0, claimed: 1, completed: 0, cancelled: 0, dead: 1 },
+    jobs: { pending: 0, running: 0, success: 0, error: 0, cancelled: 0, timed_out: 0 },
     watchers: 0,
   });
 });
@@ -769,7 +771,8 @@ test("both loopback addresses get the same port", async (t) => {
 test("an address in use is named, and nothing stays open", async (t) => {
   const taken = await open(t);
   const { plane, metrics } = taken;
-  const options = { ...plain, metrics, isReady: () => true, onFault: () => {} };
+  const work = new WorkView();
+  const options = { ...plain, work, metrics, isReady: () => true, onFault: () => {} };
   const free = await open(t);
   await free.door[Symbol.asyncDispose]();
   const places = [
@@ -819,15 +822,18 @@ async function open(
   ) => Promise<AgentId>;
 }> {
   const clock = new ManualClock();
+  const work = new WorkView();
   const plane = await Plane.open({
     log: options.log ?? new MemoryLog(),
     clock,
+    views: [work],
     onFault: (fault) => assert.fail(String(fault)),
   });
   const metrics = options.metrics ?? new Metrics({ methods });
   const door = await openHttpDoor(plane, {
     places: loopback,
     ...plain,
+    work,
     metrics,
     isReady: () => true,
     onFault: (fault) => assert.fail(String(fault)),

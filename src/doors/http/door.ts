@@ -33,6 +33,8 @@ export type HttpDoorOptions = {
   readonly lookAround: OperationParts["lookAround"];
   readonly lookClosely: OperationParts["lookClosely"];
   readonly taskLimits?: NonNullable<OperationParts["taskLimits"]>;
+  readonly work: OperationParts["work"];
+  readonly submitJob?: NonNullable<OperationParts["submitJob"]>;
   /** Whether a load balancer should send callers here. */
   readonly isReady: () => boolean;
   /** Names, without a port, by which we may be called besides those of this machine; or any. */
@@ -101,7 +103,7 @@ function makeApp(parts: {
   );
 
   app.get("/metrics", async (context) => {
-    const text = await metrics.print(plane);
+    const text = await metrics.print(plane, options.work);
     return context.body(text, 200, { "Content-Type": metrics.contentType });
   });
 

@@ -6,7 +6,6 @@ import {
   countTasks,
   type Election,
   type Event,
-  idOfWork,
   isWorkEvent,
   type Lease,
   type State,
@@ -16,6 +15,7 @@ import {
 import type { Entry } from "../../log/index.ts";
 import type { Retained } from "../../plane/index.ts";
 import type * as api from "../../wire/api/index.ts";
+import { encodeWork, type Telling, type WorkLook } from "./encode-job.ts";
 import { limits } from "./limits.ts";
 
 /** Held, led and worked on: the first few of each, and how many. */
@@ -130,13 +130,17 @@ function stateOf(task: Task): Partial<api.Task> {
   }
 }
 
-export function encodeCounts(state: State, watchers: number): api.Counts {
+export function encodeCounts(
+  state: State,
+  { watchers, work }: { readonly watchers: number; readonly work: WorkLook },
+): api.Counts {
   return {
     agents: countAgents(state),
     leases: state.leases.held.size,
     elections: state.elections.groups.size,
     policies: state.entitlements.policies.size,
     tasks: countTasks(state),
+    jobs: { ...work.counts },
     watchers,
   };
 }
@@ -149,14 +153,17 @@ export function encodeRetained(retained: Retained): api.Retained {
 }
 
 /** Inputs and outputs of tasks are left out: they may be large, and are for who works on the task. */
-export function encodeEntry(entry: Entry): api.Entry {
+export function encodeEntry(entry: Entry, telling: Telling): api.Entry {
   const { sequence, busSequence, atMs, actor, event } = entry;
   const topic = topics[event.type];
-  return { sequence, busSequence, topic, atMs, actor, ...encodeEvent(event) };
+  // Whose jobs they are is told as little as what they are.
+  const isBare = isWorkEvent(event) && !telling.maySee;
+  const who = isBare ? (actor.split("/")[0] ?? "") : actor;
+  return { sequence, busSequence, topic, atMs, actor: who, ...encodeEvent(event, telling) };
 }
 
-function encodeEvent(event: Event): api.EntryBody {
-  if (isWorkEvent(event)) return { type: event.type, id: idOfWork(event) };
+function encodeEvent(event: Event, telling: Telling): api.EntryBody {
+  if (isWorkEvent(event)) return encodeWork(event, telling);
   switch (event.type) {
     case "agent.registered":
     case "agent.unreachable":

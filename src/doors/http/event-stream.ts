@@ -7,6 +7,7 @@ import { topics } from "../../core/index.ts";
 import type { Entry } from "../../log/index.ts";
 import type { Plane, Watch } from "../../plane/index.ts";
 import { encodeEntry, encodeMessage } from "./encode.ts";
+import type { Telling } from "./encode-job.ts";
 import { limits } from "./limits.ts";
 import { isPersonal } from "./personal.ts";
 
@@ -14,7 +15,10 @@ export type EventStreamOptions = {
   readonly planeId: string;
   /** Give entries after this one; by default, those that come from now on. */
   readonly afterSequence?: number | undefined;
-  /** Prefixes of topics, or of types where there is no topic. None: everything. */
+  /**
+   * Prefixes of topics, or of types where there is no topic; `job/` and an id is the stream of that job, with what
+   * it says. None: everything, without that.
+   */
   readonly topics: readonly string[];
   /** Whether to tell of what is the user's alone. */
   readonly maySee: boolean;
@@ -119,11 +123,14 @@ export class EventStream {
     this.#send(encodeMessage({ event: "reset", id: this.#plane.durableSequence, data }));
   }
 
-  readonly #wants = ({ event }: Entry): boolean => {
+  readonly #wants = ({ event, stream }: Entry): boolean => {
     const { topics: prefixes, maySee } = this.#options;
     if (!maySee && isPersonal(event)) return false;
     const topic = topics[event.type] || event.type;
-    return prefixes.length === 0 || prefixes.some((prefix) => topic.startsWith(prefix));
+    return (
+      prefixes.length === 0 ||
+      prefixes.some((prefix) => prefix === stream || topic.startsWith(prefix))
+    );
   };
 
   #nextChunk(): string {
@@ -131,11 +138,17 @@ export class EventStream {
     while (text.length < limits.chunkBytes) {
       const entry = this.#entries[this.#sent];
       if (!entry) break;
-      text += encodeMessage({ id: entry.sequence, data: JSON.stringify(encodeEntry(entry)) });
+      const row = encodeEntry(entry, this.#tellingOf(entry));
+      text += encodeMessage({ id: entry.sequence, data: JSON.stringify(row) });
       this.#told = entry.sequence;
       this.#sent += 1;
     }
     return text;
+  }
+
+  #tellingOf({ stream }: Entry): Telling {
+    const { maySee, topics: prefixes } = this.#options;
+    return { maySee, hasBodies: stream !== undefined && prefixes.includes(stream) };
   }
 
   #send(text: string): void {

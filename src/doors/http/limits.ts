@@ -66,6 +66,13 @@ export const limits = {
   hostNameLengthMax: 255,
   workspaceLengthMax: 1_024,
 
+  /** Of jobs that belong together, and of those that one has asked for. */
+  kinShownMax: 500,
+  /** Of what a job says that it does. */
+  doingLengthMax: 300,
+  /** How long a job that is cancelled may take to unwind. */
+  cancelGraceMs: 30_000,
+
   attentionMax: 200,
   /** A task that nobody could take for so long is stuck. */
   stuckMs: 60_000,

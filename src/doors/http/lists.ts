@@ -198,7 +198,7 @@ function rankTasks(sort: api.TaskSort): (task: Task) => Rank {
 }
 
 /** Kinds in their order, and in each the newest first. */
-function inKind(kind: number, atMs: number): number {
+export function inKind(kind: number, atMs: number): number {
   return kind * 2 ** 48 - atMs;
 }
 
@@ -206,7 +206,7 @@ function inKind(kind: number, atMs: number): number {
  * Of a long list not all is seen at the same moment. What happens meanwhile comes after the sequence
  * that the page names, and so is seen again by whoever goes on from there.
  */
-async function list<Item, Row>(
+export async function list<Item, Row>(
   { plane, signal }: { readonly plane: Plane; readonly signal: AbortSignal },
   input: api.PageRequest<string> & { readonly sort: string },
   encode: (state: State, item: Item) => Row,
@@ -261,7 +261,7 @@ async function readEntries(
     (about === undefined || mentions(event, about));
   const encode = (entry: Entry): Printed | undefined => {
     if (!wants(entry)) return undefined;
-    const row = encodeEntry(entry);
+    const row = encodeEntry(entry, { maySee });
     const printed = { row, text: JSON.stringify(row) };
     return hasWords(printed) ? printed : undefined;
   };

@@ -14,6 +14,7 @@ import {
   type StatusFile,
   limits as statusLimits,
 } from "../../wire/status-file/index.ts";
+import type { WorkLook } from "./encode-job.ts";
 
 export class Metrics {
   readonly #registry = new Registry();
@@ -22,6 +23,7 @@ export class Metrics {
   readonly #leasesActive: Gauge;
   readonly #observed: Gauge;
   readonly #statusFiles: Gauge;
+  readonly #jobs: Gauge;
   readonly #logSequence: Gauge;
   readonly #watchers: Gauge;
   readonly #commitSeconds: Histogram;
@@ -50,6 +52,12 @@ export class Metrics {
     this.#statusFiles = new Gauge({
       name: "tipstaff_status_files",
       help: "Status files that are watched, by what each means now; those the daemon wrote are not counted.",
+      labelNames: ["state"],
+      registers,
+    });
+    this.#jobs = new Gauge({
+      name: "tipstaff_jobs",
+      help: "Jobs that are known, by where they stand; those that have ended are forgotten after a day.",
       labelNames: ["state"],
       registers,
     });
@@ -106,16 +114,18 @@ export class Metrics {
   }
 
   /** All of it in the text format, with the gauges as they are now. */
-  async print(plane: Plane): Promise<string> {
+  async print(plane: Plane, work: Pick<WorkLook, "counts">): Promise<string> {
     const now = await plane.read(({ registry, leases, observed }, nowMs) => ({
       nowMs,
       agents: livingCount(registry),
       leases: leases.held.size,
       observed: { ...observed.counts },
+      jobs: { ...work.counts },
     }));
     this.#agentsAlive.set(now.agents);
     this.#leasesActive.set(now.leases);
     for (const state of observedStates) this.#observed.set({ state }, now.observed[state]);
+    for (const [state, count] of Object.entries(now.jobs)) this.#jobs.set({ state }, count);
     if (this.#files) this.#setFiles(this.#files(), now.nowMs);
     this.#logSequence.set(plane.durableSequence);
     this.#watchers.set(plane.watchers);

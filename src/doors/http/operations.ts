@@ -9,9 +9,11 @@ import type {
   Overview,
 } from "../../wire/api/index.ts";
 import type { Credentials } from "./credentials.ts";
+import type { WorkLook } from "./encode-job.ts";
 import type { LookAround, LookClosely } from "./look-around.ts";
 import { agentHandlers } from "./operations/agents.ts";
 import { electionHandlers } from "./operations/elections.ts";
+import { jobHandlers, type SubmitJob } from "./operations/jobs.ts";
 import { leaseHandlers } from "./operations/leases.ts";
 import { overviewHandlers } from "./operations/overview.ts";
 import { policyHandlers } from "./operations/policies.ts";
@@ -52,6 +54,10 @@ export type OperationParts = {
   readonly lookClosely: LookClosely;
   /** What a task may bring along and leave behind, where it is less than the API allows. */
   readonly taskLimits?: Partial<TaskLimits>;
+  /** What is known of jobs besides the state. */
+  readonly work: WorkLook;
+  /** Absent: nobody takes jobs here. */
+  readonly submitJob?: SubmitJob;
 };
 
 export type TaskLimits = { readonly inputBytesMax: number; readonly outputBytesMax: number };
@@ -95,6 +101,7 @@ export function handlersOf(parts: OperationParts): Handlers {
     ...electionHandlers(plane),
     ...policyHandlers(plane),
     ...taskHandlers(parts),
+    ...jobHandlers(parts),
     ...sessionHandlers(parts),
     ...statusHandlers(parts),
   };

@@ -21,7 +21,7 @@ export type Page = {
 };
 
 /** Views of the page. It reads its address itself, so that each of them is the same document. */
-const views = ["machine", "agents", "coordination", "tasks", "log", "pace"];
+const views = ["machine", "agents", "coordination", "work", "tasks", "log", "pace"];
 const routes = ["/", ...views.flatMap((view) => [`/${view}`, `/${view}/*`]), "/assets/*"];
 
 /** Nothing from elsewhere, nothing inline, and no text that could become markup. */

@@ -4,56 +4,80 @@ import type { OperationName } from "./types.ts";
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 export type Route = { readonly method: Method; readonly path: `/${string}` };
 
+type Place = `/${string}` | `/${string} ${Exclude<Method, "GET">}`;
+
 export const basePath = "/api/v1";
 
-export const routes: Readonly<Record<OperationName, Route>> = {
-  getOverview: { method: "GET", path: "/overview" },
-  getAttention: { method: "GET", path: "/attention" },
-  getTimeline: { method: "GET", path: "/timeline" },
-  getStatus: { method: "GET", path: "/status" },
-  listEntries: { method: "GET", path: "/log" },
+/** The path, and the method if it is not GET: a client carries all of them, so they are short. */
+const places: Readonly<Record<OperationName, Place>> = {
+  getOverview: "/overview",
+  getAttention: "/attention",
+  getTimeline: "/timeline",
+  getStatus: "/status",
+  listEntries: "/log",
 
-  listAgents: { method: "GET", path: "/agents" },
-  registerAgent: { method: "POST", path: "/agents" },
-  getAgent: { method: "GET", path: "/agents/{agentId}" },
-  heartbeat: { method: "POST", path: "/agents/{agentId}/heartbeat" },
-  deregisterAgent: { method: "DELETE", path: "/agents/{agentId}" },
-  withdraw: { method: "POST", path: "/agents/{agentId}/withdraw" },
-  findAgents: { method: "GET", path: "/find" },
+  listAgents: "/agents",
+  registerAgent: "/agents POST",
+  getAgent: "/agents/{agentId}",
+  heartbeat: "/agents/{agentId}/heartbeat POST",
+  deregisterAgent: "/agents/{agentId} DELETE",
+  withdraw: "/agents/{agentId}/withdraw POST",
+  findAgents: "/find",
 
-  listLeases: { method: "GET", path: "/leases" },
-  getLease: { method: "GET", path: "/leases/{taskId}" },
-  acquireLease: { method: "POST", path: "/leases/{taskId}/acquire" },
-  renewLease: { method: "POST", path: "/leases/{taskId}/renew" },
-  releaseLease: { method: "POST", path: "/leases/{taskId}/release" },
-  checkToken: { method: "GET", path: "/leases/{taskId}/check" },
+  listLeases: "/leases",
+  getLease: "/leases/{taskId}",
+  acquireLease: "/leases/{taskId}/acquire POST",
+  renewLease: "/leases/{taskId}/renew POST",
+  releaseLease: "/leases/{taskId}/release POST",
+  checkToken: "/leases/{taskId}/check",
 
-  listElections: { method: "GET", path: "/elections" },
-  getElection: { method: "GET", path: "/elections/{group}" },
-  campaign: { method: "POST", path: "/elections/{group}/campaign" },
-  resign: { method: "POST", path: "/elections/{group}/resign" },
+  listElections: "/elections",
+  getElection: "/elections/{group}",
+  campaign: "/elections/{group}/campaign POST",
+  resign: "/elections/{group}/resign POST",
 
-  listPolicies: { method: "GET", path: "/policies" },
-  getPolicy: { method: "GET", path: "/policies/{policyId}" },
-  setPolicy: { method: "PUT", path: "/policies/{policyId}" },
-  deletePolicy: { method: "DELETE", path: "/policies/{policyId}" },
-  checkPolicy: { method: "GET", path: "/check" },
-  whoMay: { method: "GET", path: "/who" },
+  listPolicies: "/policies",
+  getPolicy: "/policies/{policyId}",
+  setPolicy: "/policies/{policyId} PUT",
+  deletePolicy: "/policies/{policyId} DELETE",
+  checkPolicy: "/check",
+  whoMay: "/who",
 
-  listTasks: { method: "GET", path: "/tasks" },
-  createTask: { method: "POST", path: "/tasks" },
-  getTask: { method: "GET", path: "/tasks/{taskId}" },
-  claimTask: { method: "POST", path: "/claims" },
-  extendClaim: { method: "POST", path: "/tasks/{taskId}/extend" },
-  completeTask: { method: "POST", path: "/tasks/{taskId}/complete" },
-  failTask: { method: "POST", path: "/tasks/{taskId}/fail" },
-  cancelTask: { method: "POST", path: "/tasks/{taskId}/cancel" },
-  requeueTask: { method: "POST", path: "/tasks/{taskId}/requeue" },
+  listTasks: "/tasks",
+  createTask: "/tasks POST",
+  getTask: "/tasks/{taskId}",
+  claimTask: "/claims POST",
+  extendClaim: "/tasks/{taskId}/extend POST",
+  completeTask: "/tasks/{taskId}/complete POST",
+  failTask: "/tasks/{taskId}/fail POST",
+  cancelTask: "/tasks/{taskId}/cancel POST",
+  requeueTask: "/tasks/{taskId}/requeue POST",
 
-  openSession: { method: "POST", path: "/session" },
-  getSession: { method: "GET", path: "/session" },
-  createLink: { method: "POST", path: "/links" },
+  listJobs: "/jobs",
+  submitJob: "/jobs POST",
+  getJob: "/jobs/{jobId}",
+  listJobEvents: "/jobs/{jobId}/events",
+  cancelJob: "/jobs/{jobId}/cancel POST",
+
+  openSession: "/session POST",
+  getSession: "/session",
+  createLink: "/links POST",
 };
+
+export const routes: Readonly<Record<OperationName, Route>> = /* @__PURE__ */ readPlaces();
+
+function readPlaces(): Readonly<Record<OperationName, Route>> {
+  const names = Object.keys(places) as OperationName[];
+  return Object.fromEntries(names.map((name) => [name, routeOf(name)])) as Record<
+    OperationName,
+    Route
+  >;
+}
+
+function routeOf(name: OperationName): Route {
+  const [path, method = "GET"] = places[name].split(" ") as [Route["path"], Method?];
+  return { method, path };
+}
 
 /** Server-sent events: every entry from a sequence on. */
 export const eventsPath = "/api/v1/events";
@@ -68,7 +92,7 @@ export type Request = {
 
 /** An operation and its input as a request. */
 export function request(name: OperationName, input: object): Request {
-  const { method, path } = routes[name];
+  const { method, path } = routeOf(name);
   const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined));
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, field: string) => {
     const value = encodeURIComponent(String(rest.get(field)));

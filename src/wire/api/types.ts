@@ -269,12 +269,113 @@ export type TaskDetail = Task & {
 /** A claimed task, or nothing within the time given. */
 export type Claimed = { readonly task?: TaskDetail };
 
+/**
+ * Where a job stands. What is being cancelled, or whose worker is away, runs as long as that lasts.
+ *
+ * - `pending`: accepted, and waits for a worker.
+ * - `running`: a worker has it.
+ * - `success`, `error`, `cancelled`, `timed_out`: ended, for good.
+ */
+export type JobState = "pending" | "running" | "success" | "error" | "cancelled" | "timed_out";
+
+/** What may be spent of one currency. Decimal strings; `spent` may be more than `cap`. */
+export type BudgetCounter = {
+  readonly currency: string;
+  readonly cap: string;
+  /** With what all that it delegated has spent. */
+  readonly spent: string;
+  /** Set aside for what is under way. */
+  readonly reserved: string;
+};
+
+/** How far a job says that it has got. */
+export type JobProgress = {
+  readonly current: number;
+  readonly total?: number;
+  readonly units?: string;
+  readonly message?: string;
+};
+
+export type JobFailure = {
+  /** Of ours, or whatever the agent said. */
+  readonly code: string;
+  readonly message: string;
+  readonly isRetryable: boolean;
+};
+
+/** Work that a worker executes. */
+export type Job = {
+  readonly id: string;
+  /** A name, or `name@version`. */
+  readonly agent: string;
+  readonly principal: string;
+  readonly state: JobState;
+  readonly createdAtMs: number;
+  /** When its last attempt was started. */
+  readonly startedAtMs?: number;
+  readonly endedAtMs?: number;
+  /** How often it was started. */
+  readonly attempt: number;
+  /** Who has it, while it runs. */
+  readonly worker?: { readonly id: string; readonly isRemote: boolean };
+  readonly parentId?: string;
+  /** What its parent calls it. */
+  readonly delegateId?: string;
+  /** How many ancestors it has. */
+  readonly depth: number;
+  readonly childCount: number;
+  /** How much it has said. */
+  readonly eventCount: number;
+  /** One for each currency that it may spend. */
+  readonly budget: readonly BudgetCounter[];
+  /** While it is asked to end: until when it may take its time. */
+  readonly cancelling?: { readonly reason: string; readonly untilMs: number };
+  /** While its worker is away: until when it may come back. */
+  readonly orphanedUntilMs?: number;
+  /** As it last said, while it runs. A soft fact: after a restart it is not known until it says so again. */
+  readonly progress?: JobProgress;
+  /** What it does, in its own words; as soft as its progress. */
+  readonly doing?: string;
+  /** Why it ended, unless that was a success. */
+  readonly failure?: JobFailure;
+};
+
+export type JobDetail = Job & {
+  readonly traceId: string;
+  readonly sessionIds: readonly string[];
+  /** What it may do, how long, and what it may spend. ARCP's word is lease. */
+  readonly grant: {
+    readonly capabilities: Readonly<Record<string, readonly string[]>>;
+    readonly expiresAtMs?: number;
+  };
+  readonly runMsMax?: number;
+  /** Whether it may be run again when its worker was lost. */
+  readonly isRepeatable: boolean;
+  /** Any JSON. Absent where the log no longer has it. */
+  readonly input?: unknown;
+  /** Any JSON. Absent if there is none yet, if it was streamed, or where the log no longer has it. */
+  readonly result?: unknown;
+  /** A result that came in pieces, which are among its events, of the kind `result_chunk`. */
+  readonly streamed?: { readonly resultId: string; readonly bytes: number };
+  readonly summary?: string;
+  /** The jobs it asked for; the first of them. */
+  readonly children: readonly string[];
+  /** All that belong together by delegation, from the first asked for on, each before those it asked for. */
+  readonly tree: readonly Job[];
+};
+
+export type JobPage = Page<Job> & {
+  /** Of all jobs, whatever was asked for. */
+  readonly counts: Readonly<Record<JobState, number>>;
+};
+
 export type Counts = {
   readonly agents: Readonly<Record<Liveness, number>>;
   readonly leases: number;
   readonly elections: number;
   readonly policies: number;
   readonly tasks: Readonly<Record<TaskState, number>>;
+  readonly jobs: Readonly<Record<JobState, number>>;
   readonly watchers: number;
 };
 
@@ -359,7 +460,7 @@ export type Page<Row> = {
 };
 
 export type LogPage = {
-  /** Newest first. */
+  /** Newest first, unless what comes after an entry was asked for. */
   readonly rows: readonly Entry[];
   /** Ask with `before` set to this to look further back; absent at the oldest entry. */
   readonly next?: number;
@@ -417,10 +518,37 @@ export type EntryBody =
     }
   | { readonly type: "task.forgotten"; readonly taskId: string }
   | { readonly type: "observed.changed" | "observed.left"; readonly observed: Observed }
-  | { readonly type: WorkEventType; readonly id: string }
+  | WorkEntry
   | { readonly type: "plane.opened" | "plane.resumed" };
 
-/** What happens to a job, or to a session that asks for jobs. What is said there is for who may follow it. */
+/**
+ * What happens to a job, or to a session that asks for jobs. Whoever reads without the token is told no more than
+ * which one it is; the others have what their type has of the rest.
+ */
+export type WorkEntry = {
+  readonly type: WorkEventType;
+  /** Of the job, or else of the session. */
+  readonly id: string;
+  /** Accepted. */
+  readonly job?: { readonly agent: string; readonly principal: string; readonly parentId?: string };
+  /** Started. */
+  readonly attempt?: number;
+  readonly worker?: { readonly id: string; readonly isRemote: boolean };
+  /** Said by the job: `log`, `progress`, `tool_call` and the other kinds of ARCP, or a vendor's. */
+  readonly kind?: string;
+  /** Any JSON. Only where the events of that one job are asked for. */
+  readonly body?: unknown;
+  /** What it cost, such as `USD:0.12`. */
+  readonly spent?: string;
+  /** Being cancelled. */
+  readonly reason?: string;
+  readonly untilMs?: number;
+  /** Ended. */
+  readonly state?: JobState;
+  readonly failure?: JobFailure;
+  readonly summary?: string;
+};
+
 export type WorkEventType =
   | "job.preparing"
   | "job.accepted"
@@ -466,6 +594,7 @@ export type LeaseSort = "newest" | "oldest" | "expiry" | "task";
 export type ElectionSort = "newest" | "group";
 export type PolicySort = "id" | "newest";
 export type TaskSort = "attention" | "newest" | "oldest";
+export type JobSort = "attention" | "newest" | "oldest";
 
 /** Each operation by its name: what it is asked with, path, query and body in one, and what it answers. */
 export type Operations = {
@@ -638,6 +767,47 @@ export type Operations = {
   readonly cancelTask: { readonly input: TaskPath; readonly answer: Task };
   readonly requeueTask: { readonly input: TaskPath; readonly answer: Task };
 
+  readonly listJobs: {
+    readonly input: PageRequest<JobSort> & {
+      readonly state?: readonly JobState[];
+      /** A name, with or without its version. */
+      readonly agent?: string;
+      readonly principal?: string;
+      readonly parent?: string;
+    };
+    readonly answer: JobPage;
+  };
+  readonly submitJob: {
+    readonly input: {
+      readonly agent: string;
+      /** Any JSON. */
+      readonly input?: unknown;
+      /** What it may do and spend; nothing, if absent. */
+      readonly capabilities?: Readonly<Record<string, readonly string[]>>;
+      /** When that ends, as `2030-01-31T12:00:00Z`. */
+      readonly expiresAt?: string;
+      readonly runMsMax?: number;
+    };
+    readonly answer: Job;
+  };
+  readonly getJob: { readonly input: JobPath; readonly answer: JobDetail };
+  readonly listJobEvents: {
+    readonly input: JobPath & {
+      /** Those after an entry, the oldest first; otherwise the newest are first. */
+      readonly after?: number;
+      readonly before?: number;
+      readonly limit?: number;
+      /** Only what it said, and of that only these kinds. */
+      readonly kind?: readonly string[];
+    };
+    /** `next` goes on in the same direction: as `after` if that was given, else as `before`. */
+    readonly answer: LogPage;
+  };
+  readonly cancelJob: {
+    readonly input: JobPath & { readonly reason?: string };
+    readonly answer: Job;
+  };
+
   /** Exchanges the key of a one-time link for a cookie. */
   readonly openSession: {
     readonly input: { readonly key: string };
@@ -658,5 +828,6 @@ type LeasePath = { readonly taskId: string };
 type ElectionPath = { readonly group: string };
 type PolicyPath = { readonly policyId: string };
 type TaskPath = { readonly taskId: string };
+type JobPath = { readonly jobId: string };
 /** Without the token whoever is the claimant is believed, as AgentKeeper does. */
 type Claim = { readonly agentId: string; readonly claimToken?: string };

@@ -25,7 +25,7 @@ export function openApiDocument({ version }: { readonly version: string }): Json
       title: "Tipstaff",
       version,
       description:
-        "The control plane for the agents you run. GET needs no token, but to see agents that do not register; all else needs the local one.",
+        "The control plane for the agents you run. GET needs no token, but to see agents that do not register, and jobs; all else needs the local one.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],

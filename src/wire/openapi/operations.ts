@@ -29,6 +29,7 @@ const agentPath = { agentId: v.id } as const;
 const taskPath = { taskId: v.id } as const;
 const groupPath = { group: v.id } as const;
 const policyPath = { policyId: v.id } as const;
+const jobPath = { jobId: v.id } as const;
 const claim = { agentId: v.id, claimToken: v.token.exactOptional() } as const;
 
 const agentTtlMs = ttlMs(limits.agentTtlMsDefault);
@@ -362,6 +363,57 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     refusals: ["task_not_found", "task_not_dead"],
   },
 
+  listJobs: {
+    summary: "Jobs, those that run first; with the token, or through the socket",
+    input: z.strictObject({
+      ...paging(["attention", "newest", "oldest"]),
+      state: z.array(v.jobState).max(6).exactOptional(),
+      agent: v.word.exactOptional(),
+      principal: v.word.exactOptional(),
+      parent: v.word.exactOptional(),
+    }),
+    answer: v.jobPage,
+    refusals: ["limit_reached"],
+  },
+  submitJob: {
+    summary: "Ask an agent that runs jobs to do something",
+    input: z.strictObject({
+      agent: v.id,
+      input: z.unknown().exactOptional(),
+      capabilities: v.newCapabilities.exactOptional(),
+      expiresAt: v.word.exactOptional(),
+      runMsMax: v.whole(1, limits.delayMsMax).exactOptional(),
+    }),
+    answer: v.job,
+    status: 201,
+    hasKey: true,
+    refusals: ["skill_not_found", "skill_version_not_found", "key_reused"],
+  },
+  getJob: {
+    summary: "One job, with what it was given, what came of it, and all that belong to it",
+    input: z.strictObject(jobPath),
+    answer: v.jobDetail,
+    refusals: ["job_not_found", "limit_reached"],
+  },
+  listJobEvents: {
+    summary: "What happened to a job and what it said, newest first; or what came after an entry",
+    input: z.strictObject({
+      ...jobPath,
+      after: v.whole(0).exactOptional(),
+      before: v.whole(1).exactOptional(),
+      limit: v.whole(1, limits.pageMax).exactOptional().meta({ default: limits.pageDefault }),
+      kind: v.queryWords.exactOptional(),
+    }),
+    answer: v.logPage,
+    refusals: ["job_not_found", "limit_reached"],
+  },
+  cancelJob: {
+    summary: "Ask a job to end; one that nobody works on yet ends at once",
+    input: z.strictObject({ ...jobPath, reason: v.text.exactOptional() }),
+    answer: v.job,
+    refusals: ["job_not_found"],
+  },
+
   openSession: {
     summary: "Exchange the key of a one-time link for the dashboard's cookie",
     input: z.strictObject({ key: v.word }),
@@ -388,8 +440,14 @@ export function isOpen(name: OperationName): boolean {
   return (isReading && !personalReads.includes(name)) || name === "openSession";
 }
 
-/** Tell of nothing but what is in files that only the user may read. Through its socket they need no token. */
-const personalReads: readonly OperationName[] = ["getStatus"];
+/** Tell of what is the user's alone: files that nobody else may read, and what agents are asked to do. Through
+ *  its socket they need no token. */
+const personalReads: readonly OperationName[] = [
+  "getStatus",
+  "listJobs",
+  "getJob",
+  "listJobEvents",
+];
 
 /** Whether what it is asked with, but for its path, comes as a body. */
 export function hasBody(name: OperationName): boolean {

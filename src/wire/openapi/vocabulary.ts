@@ -173,6 +173,90 @@ export const taskDetail: z.ZodType<api.TaskDetail> = name(
   z.object({ ...taskFields, input: z.base64(), output: z.base64() }),
 );
 
+export const jobState: z.ZodType<api.JobState> = z.enum([
+  "pending",
+  "running",
+  "success",
+  "error",
+  "cancelled",
+  "timed_out",
+]);
+
+const jobCounts = z.object({
+  pending: count,
+  running: count,
+  success: count,
+  error: count,
+  cancelled: count,
+  timed_out: count,
+});
+
+const amount = z.string().regex(/^-?\d+(\.\d+)?$/);
+
+const jobFields = {
+  id: z.string(),
+  agent: z.string(),
+  principal: z.string(),
+  state: jobState,
+  createdAtMs: timeMs,
+  startedAtMs: timeMs.exactOptional(),
+  endedAtMs: timeMs.exactOptional(),
+  attempt: count,
+  worker: z.object({ id: z.string(), isRemote: z.boolean() }).exactOptional(),
+  parentId: z.string().exactOptional(),
+  delegateId: z.string().exactOptional(),
+  depth: count,
+  childCount: count,
+  eventCount: count,
+  budget: z.array(z.object({ currency: z.string(), cap: amount, spent: amount, reserved: amount })),
+  cancelling: z.object({ reason: z.string(), untilMs: timeMs }).exactOptional(),
+  orphanedUntilMs: timeMs.exactOptional(),
+  progress: z
+    .object({
+      current: z.number(),
+      total: z.number().exactOptional(),
+      units: z.string().exactOptional(),
+      message: z.string().exactOptional(),
+    })
+    .exactOptional(),
+  doing: z.string().exactOptional(),
+  failure: z
+    .object({ code: z.string(), message: z.string(), isRetryable: z.boolean() })
+    .exactOptional(),
+} as const;
+
+export const job: z.ZodType<api.Job> = name("Job", z.object(jobFields));
+
+const capabilities = z.record(z.string(), z.array(z.string()));
+
+export const jobDetail: z.ZodType<api.JobDetail> = name(
+  "JobDetail",
+  z.object({
+    ...jobFields,
+    traceId: z.string(),
+    sessionIds: z.array(z.string()),
+    grant: z.object({ capabilities, expiresAtMs: timeMs.exactOptional() }),
+    runMsMax: count.exactOptional(),
+    isRepeatable: z.boolean(),
+    input: z.unknown().exactOptional(),
+    result: z.unknown().exactOptional(),
+    streamed: z.object({ resultId: z.string(), bytes: count }).exactOptional(),
+    summary: z.string().exactOptional(),
+    children: z.array(z.string()),
+    tree: z.array(job),
+  }),
+);
+
+/** What it may do and spend is looked at by whoever grants it. */
+export const newCapabilities: z.ZodType<Readonly<Record<string, readonly string[]>>> = z
+  .preprocess(boundPairs, z.record(word, words))
+  .meta({ maxProperties: limits.itemsMax });
+
+export const jobPage: z.ZodType<api.JobPage> = z.object({
+  ...pageFields(job),
+  counts: jobCounts,
+});
+
 export const agentDetail: z.ZodType<api.AgentDetail> = name(
   "AgentDetail",
   z.object({
@@ -283,6 +367,7 @@ export const overview: z.ZodType<api.Overview> = name(
         cancelled: count,
         dead: count,
       }),
+      jobs: jobCounts,
       watchers: count,
     }),
     retained: z.object({
@@ -416,13 +501,17 @@ export const logPage: z.ZodType<api.LogPage> = name(
 );
 
 export function pageOf<Row>(row: z.ZodType<Row>): z.ZodType<api.Page<Row>> {
-  return z.object({
+  return z.object(pageFields(row));
+}
+
+function pageFields<Row>(row: z.ZodType<Row>) {
+  return {
     rows: z.array(row),
     total: count,
     next: z.string().exactOptional(),
     sequence: count,
     nowMs: timeMs,
-  });
+  };
 }
 
 const errorCode: z.ZodType<api.ErrorCode> = z.enum(

@@ -7,14 +7,14 @@ import type { Handlers, OperationParts } from "../operations.ts";
 export function overviewHandlers(
   parts: OperationParts,
 ): Pick<Handlers, "getOverview" | "getAttention" | "getTimeline" | "listEntries"> {
-  const { plane, about, timeline, ranking } = parts;
+  const { plane, work, about, timeline, ranking } = parts;
   return {
     getOverview: async () => {
       const value = await plane.read((state, nowMs) => ({
         ...about(),
         nowMs,
         sequence: plane.lastSequence,
-        counts: encodeCounts(state, plane.watchers),
+        counts: encodeCounts(state, { watchers: plane.watchers, work }),
         retained: encodeRetained(plane.retained()),
         find: ranking(),
       }));

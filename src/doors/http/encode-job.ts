@@ -1,0 +1,200 @@
+/** Jobs as the API's vocabulary. What they were given, what they said and what came of it is read from the log. */
+import {
+  type Counter,
+  idOfWork,
+  type Job,
+  type JobId,
+  type Outcome,
+  printAmount,
+  printDecimal,
+  type State,
+  type WorkEvent,
+} from "../../core/index.ts";
+import type { LastWords } from "../../views/index.ts";
+import type * as api from "../../wire/api/index.ts";
+import { isObject, normaliseBody } from "../../wire/arcp/index.ts";
+import { limits } from "./limits.ts";
+
+/** What a view knows of jobs besides the state. Looked up within `plane.read`. */
+export type WorkLook = {
+  readonly counts: Readonly<Record<api.JobState, number>>;
+  wordsOf(jobId: JobId): LastWords;
+};
+
+export function encodeJob({ jobs }: State, work: WorkLook, job: Job): api.Job {
+  const { id, agent, principal, createdAtMs, attempt, parentId, delegateId, depth } = job;
+  return {
+    id,
+    agent,
+    principal,
+    state: stateOf(job),
+    createdAtMs,
+    attempt,
+    ...(parentId !== undefined && { parentId }),
+    ...(delegateId !== undefined && { delegateId }),
+    depth,
+    childCount: jobs.children.get(id)?.size ?? 0,
+    eventCount: jobs.tallies.get(id)?.events ?? 0,
+    budget: (jobs.budgets.get(id) ?? []).map(encodeCounter),
+    ...standingOf(job),
+    ...(job.state === "running" && encodeWords(work.wordsOf(id))),
+  };
+}
+
+/** One that is being prepared is shown to nobody. */
+export function stateOf(job: Job): api.JobState {
+  if (job.state === "ended") return job.status;
+  return job.state === "running" ? "running" : "pending";
+}
+
+function standingOf(job: Job): Partial<api.Job> {
+  switch (job.state) {
+    case "preparing":
+    case "pending":
+      return {};
+    case "running": {
+      const { worker, startedAtMs, cancelling, orphanedUntilMs } = job;
+      return {
+        worker,
+        startedAtMs,
+        ...(cancelling && { cancelling }),
+        ...(orphanedUntilMs !== undefined && { orphanedUntilMs }),
+      };
+    }
+    case "ended":
+      return { endedAtMs: job.endedAtMs };
+  }
+}
+
+function encodeCounter({ currency, cap, spent, reserved }: Counter): api.BudgetCounter {
+  return {
+    currency,
+    cap: printDecimal(cap),
+    spent: printDecimal(spent),
+    reserved: printDecimal(reserved),
+  };
+}
+
+function encodeWords({ progress, doing }: LastWords): Pick<api.Job, "progress" | "doing"> {
+  const far = progress === undefined ? undefined : readProgress(progress);
+  const words = doing && readDoing(doing);
+  return { ...(far && { progress: far }), ...(words && { doing: words }) };
+}
+
+function readProgress(body: string): api.JobProgress | undefined {
+  const said = normaliseBody("progress", JSON.parse(body));
+  if (said?.kind !== "progress") return undefined;
+  const { current, total, units, message } = said;
+  return {
+    current,
+    ...(total !== undefined && { total }),
+    ...(units !== undefined && { units }),
+    ...(message !== undefined && { message: shorten(message) }),
+  };
+}
+
+/** In words; none where it says no more than that it runs. */
+function readDoing({ kind, body }: NonNullable<LastWords["doing"]>): string | undefined {
+  const said = normaliseBody(kind, JSON.parse(body));
+  switch (said?.kind) {
+    case "status":
+      return shorten(said.message ?? (said.phase === "running" ? "" : said.phase));
+    case "thought":
+      return shorten(said.text);
+    case "log":
+      return shorten(said.message);
+    case "tool_call":
+      return shorten(`calls ${said.tool}`);
+    case "delegate":
+      return shorten(`delegates to ${said.agent}`);
+    case "tool_result":
+    case "metric":
+    case "artifact_ref":
+    case "progress":
+    case "result_chunk":
+    case undefined:
+      return undefined;
+  }
+}
+
+/** Cut between characters. */
+function shorten(text: string): string {
+  if (text.length <= limits.doingLengthMax) return text;
+  return `${[...text.slice(0, limits.doingLengthMax)].slice(0, -1).join("")}…`;
+}
+
+export function encodeFailure(outcome: Outcome): Pick<api.Job, "failure"> {
+  if (outcome.status === "success") return {};
+  const { code, message, isRetryable } = outcome.failure;
+  return { failure: { code, message, isRetryable } };
+}
+
+/** How it ended, with the result. */
+export function encodeOutcome(
+  outcome: Outcome,
+): Pick<api.JobDetail, "failure" | "result" | "streamed" | "summary"> {
+  if (outcome.status !== "success") return encodeFailure(outcome);
+  const { result, streamed, summary } = outcome;
+  return {
+    ...(result !== undefined && { result: JSON.parse(result) }),
+    ...(streamed && { streamed }),
+    ...(summary !== undefined && { summary }),
+  };
+}
+
+/** How much of what happens to jobs a reader is told. */
+export type Telling = {
+  /** Without it, no more than which job it is. */
+  readonly maySee: boolean;
+  /** What one job says, in its own words. */
+  readonly hasBodies?: boolean;
+};
+
+export function encodeWork(
+  event: WorkEvent,
+  { maySee, hasBodies = false }: Telling,
+): api.WorkEntry {
+  const named = { type: event.type, id: idOfWork(event) };
+  return maySee ? { ...named, ...restOf(event, hasBodies) } : named;
+}
+
+function restOf(event: WorkEvent, hasBodies: boolean): Partial<api.WorkEntry> {
+  switch (event.type) {
+    case "job.accepted": {
+      const { agent, principal, parentId } = event.job;
+      return { job: { agent, principal, ...(parentId !== undefined && { parentId }) } };
+    }
+    case "job.started":
+      return { attempt: event.attempt, worker: event.worker };
+    case "job.emitted": {
+      const { kind, body, spent } = event;
+      return {
+        kind,
+        ...(spent && { spent: printAmount(spent) }),
+        ...(hasBodies && { body: withoutSecrets(JSON.parse(body)) }),
+      };
+    }
+    case "job.cancelling":
+      return { reason: event.reason, untilMs: event.untilMs };
+    case "job.orphaned":
+      return { untilMs: event.untilMs };
+    case "job.ended": {
+      const { outcome } = event;
+      const summary = outcome.status === "success" ? outcome.summary : undefined;
+      return {
+        state: outcome.status,
+        ...encodeFailure(outcome),
+        ...(summary !== undefined && { summary }),
+      };
+    }
+    default:
+      return {};
+  }
+}
+
+/** A credential that was made anew is told to its job as a status; it is for nobody else. */
+function withoutSecrets(body: unknown): unknown {
+  if (!isObject(body) || body["phase"] !== "credential_rotated") return body;
+  const { phase, id, message } = body;
+  return { phase, id, message };
+}

@@ -1,0 +1,262 @@
+/** Looks at jobs: a list of them, one with all that belong to it, and what one has said. */
+import { type Job, type Outcome, type State, jobId as toJobId } from "../../core/index.ts";
+import type { Entry } from "../../log/index.ts";
+import type { Plane } from "../../plane/index.ts";
+import type * as api from "../../wire/api/index.ts";
+import { limits as wireLimits } from "../../wire/openapi/index.ts";
+import { encodeEntry } from "./encode.ts";
+import { encodeFailure, encodeJob, encodeOutcome, stateOf, type WorkLook } from "./encode-job.ts";
+import { limits } from "./limits.ts";
+import { inKind, list } from "./lists.ts";
+import type { Call, Reply } from "./operations.ts";
+import { type Rank, wordsOf } from "./pages.ts";
+import { lookInTurns, type Turn } from "./slices.ts";
+
+export type WorkParts = { readonly plane: Plane; readonly work: WorkLook };
+
+type Signalled = Pick<Call, "signal">;
+
+export async function listJobs(
+  { plane, work }: WorkParts,
+  input: api.Input<"listJobs">,
+  { signal }: Signalled,
+): Promise<Reply<api.JobPage>> {
+  const { state: states, agent, principal, parent, query, sort = "attention" } = input;
+  const shown: Job[] = [];
+  const encode = (state: State, job: Job): api.Job => {
+    shown.push(job);
+    return encodeJob(state, work, job);
+  };
+  const hasWords = wordsOf(query, textOf);
+  const page = await list({ plane, signal }, { ...input, sort }, encode, ({ jobs }) => ({
+    items: jobs.byId.values(),
+    wants: (job) =>
+      job.state !== "preparing" &&
+      (!states || states.includes(stateOf(job))) &&
+      (agent === undefined || job.agent === agent || job.agent.split("@")[0] === agent) &&
+      (principal === undefined || job.principal === principal) &&
+      (parent === undefined || job.parentId === parent) &&
+      hasWords(job),
+    rankOf: rankJobs(sort),
+    idOf: ({ id }) => id,
+  }));
+  if (page.refusal) return page;
+  const failures = await lookInTurns(plane, signal, (turn) => readFailures(plane, shown, turn));
+  if (failures.refusal) return failures;
+  const rows = page.value.rows.map((row) => withFailure(row, failures.value));
+  const counts = await plane.read(() => ({ ...work.counts }));
+  return { value: { ...page.value, rows, counts } };
+}
+
+function textOf(job: Job): string {
+  const { id, agent, principal, traceId, parentId = "", delegateId = "" } = job;
+  const worker = job.state === "running" ? job.worker.id : "";
+  return [id, agent, principal, stateOf(job), traceId, parentId, delegateId, worker].join(" ");
+}
+
+/** What may be lost first, then what runs, then what waits; what has ended comes last, the latest first. */
+function rankJobs(sort: api.JobSort): (job: Job) => Rank {
+  switch (sort) {
+    case "attention":
+      return (job) => {
+        if (job.state === "ended") return inKind(3, job.endedAtMs);
+        if (job.state !== "running") return inKind(2, job.createdAtMs);
+        return inKind(job.orphanedUntilMs === undefined ? 1 : 0, job.createdAtMs);
+      };
+    case "newest":
+      return ({ place }) => -place;
+    case "oldest":
+      return ({ place }) => place;
+  }
+}
+
+type Failures = ReadonlyMap<string, Pick<api.Job, "failure">>;
+
+function withFailure(row: api.Job, failures: Failures): api.Job {
+  return { ...row, ...failures.get(row.id) };
+}
+
+/** Records are never changed in place, and neither is how a job ended. */
+const outcomes = new WeakMap<Job, Pick<api.Job, "failure">>();
+
+/** Why jobs ended is in the log alone. */
+async function readFailures(plane: Plane, jobs: readonly Job[], turn: Turn): Promise<Failures> {
+  const failures = new Map<string, Pick<api.Job, "failure">>();
+  let read = 0;
+  for (const job of jobs) {
+    if (job.state !== "ended" || job.status === "success") continue;
+    let failure = outcomes.get(job);
+    if (!failure) {
+      if (read % limits.fewPlaces === 0) await turn();
+      read += 1;
+      const outcome = await readOutcome(plane, job);
+      failure = outcome ? encodeFailure(outcome) : {};
+      outcomes.set(job, failure);
+    }
+    failures.set(job.id, failure);
+  }
+  return failures;
+}
+
+/** Undefined if it has not ended, or the log no longer reaches back so far. */
+async function readOutcome(plane: Plane, job: Job): Promise<Outcome | undefined> {
+  if (job.state !== "ended") return undefined;
+  const [entry] = await plane.history(job.endedSequence - 1, 1);
+  const isIts = entry?.event.type === "job.ended" && entry.event.jobId === job.id;
+  return isIts && entry.event.type === "job.ended" ? entry.event.outcome : undefined;
+}
+
+export async function getJob(
+  { plane, work }: WorkParts,
+  { jobId }: api.Input<"getJob">,
+  { signal }: Signalled,
+): Promise<Reply<api.JobDetail>> {
+  const looked = await lookInTurns(plane, signal, async (turn) => {
+    await turn();
+    const seen = await plane.read((state) => seeJob(state, work, jobId));
+    if (!seen) return undefined;
+    const { job, kin, detail, input } = seen;
+    const failures = await readFailures(plane, kin, turn);
+    await turn();
+    const outcome = await readOutcome(plane, job);
+    const given = input ?? (await readInput(plane, jobId));
+    return {
+      ...detail,
+      tree: detail.tree.map((row) => withFailure(row, failures)),
+      ...(given !== undefined && { input: JSON.parse(given) }),
+      ...(outcome && encodeOutcome(outcome)),
+    };
+  });
+  if (looked.refusal) return looked;
+  return looked.value ? { value: looked.value } : noJob(jobId);
+}
+
+function noJob(id: string): Reply<never> {
+  return { refusal: { code: "job_not_found", message: `there is no job ${id}` } };
+}
+
+type Seen = {
+  readonly job: Job;
+  /** Those of its tree. */
+  readonly kin: readonly Job[];
+  readonly detail: api.JobDetail;
+  readonly input: string | undefined;
+};
+
+function seeJob(state: State, work: WorkLook, id: string): Seen | undefined {
+  const { byId, children, inputs } = state.jobs;
+  const job = byId.get(toJobId(id));
+  if (!job || job.state === "preparing") return undefined;
+  const kin = treeOf(state, job);
+  const { traceId, sessionIds, isRepeatable, runMsMax, grant } = job;
+  const { capabilities, expiresAtMs } = grant;
+  const detail = {
+    ...encodeJob(state, work, job),
+    traceId,
+    sessionIds,
+    isRepeatable,
+    ...(runMsMax !== undefined && { runMsMax }),
+    grant: { capabilities, ...(expiresAtMs !== undefined && { expiresAtMs }) },
+    children: [...(children.get(job.id)?.values().take(limits.kinShownMax) ?? [])],
+    tree: kin.map((one) => encodeJob(state, work, one)),
+  };
+  return { job, kin, detail, input: inputs.get(job.id) };
+}
+
+/** From the first that is still known, each before those it asked for. */
+function treeOf({ jobs: { byId, children } }: State, job: Job): readonly Job[] {
+  let root = job;
+  for (;;) {
+    const parent = root.parentId === undefined ? undefined : byId.get(root.parentId);
+    if (!parent) break;
+    root = parent;
+  }
+  const kin: Job[] = [];
+  const left = [root];
+  for (let next = left.pop(); next && kin.length < limits.kinShownMax; next = left.pop()) {
+    kin.push(next);
+    const below = [...(children.get(next.id) ?? [])].flatMap((id) => byId.get(id) ?? []);
+    left.push(...below.filter(({ state }) => state !== "preparing").reverse());
+  }
+  return kin;
+}
+
+/** What has ended is kept without its input. */
+async function readInput(plane: Plane, id: string): Promise<string | undefined> {
+  for await (const { event } of plane.stream(`job/${id}`)) {
+    return event.type === "job.accepted" ? event.input : undefined;
+  }
+  return undefined;
+}
+
+export async function listJobEvents(
+  { plane }: WorkParts,
+  input: api.Input<"listJobEvents">,
+  { signal }: Signalled,
+): Promise<Reply<api.LogPage>> {
+  const isKnown = await plane.read(({ jobs }) => {
+    const job = jobs.byId.get(toJobId(input.jobId));
+    return job !== undefined && job.state !== "preparing";
+  });
+  if (!isKnown) return noJob(input.jobId);
+  return await lookInTurns(plane, signal, (turn) => readEvents(plane, input, turn));
+}
+
+async function readEvents(
+  plane: Plane,
+  { jobId, after, before, limit = wireLimits.pageDefault, kind: kinds = [] }: JobEventsInput,
+  turn: Turn,
+): Promise<api.LogPage> {
+  const { durableSequence: sequence, oldestSequence } = plane;
+  const wants = ({ event }: Entry): boolean =>
+    kinds.length === 0 || (event.type === "job.emitted" && kinds.includes(event.kind));
+  const stream = `job/${jobId}`;
+  const entries =
+    after === undefined
+      ? backwards(plane, stream, before ?? sequence + 1)
+      : forwards(plane, stream, { after, before });
+  const rows: api.Entry[] = [];
+  let looked = 0;
+  let bytes = 0;
+  let last = 0;
+  for await (const entry of entries) {
+    const isFull = rows.length === limit || (bytes > limits.pageBytesMax && rows.length > 0);
+    if (isFull || looked >= limits.entriesScannedMax) {
+      return { rows, next: last, oldestSequence, sequence };
+    }
+    if (looked % limits.entriesReadMax === 0) await turn();
+    looked += 1;
+    last = entry.sequence;
+    if (!wants(entry)) continue;
+    bytes += entry.body.length;
+    rows.push(encodeEntry(entry, { maySee: true, hasBodies: true }));
+  }
+  return { rows, oldestSequence, sequence };
+}
+
+type JobEventsInput = api.Input<"listJobEvents">;
+
+async function* forwards(
+  plane: Plane,
+  stream: string,
+  { after, before }: { readonly after: number; readonly before: number | undefined },
+): AsyncGenerator<Entry> {
+  for await (const entry of plane.stream(stream, { afterSequence: after })) {
+    if (before !== undefined && entry.sequence >= before) return;
+    yield entry;
+  }
+}
+
+async function* backwards(plane: Plane, stream: string, before: number): AsyncGenerator<Entry> {
+  let beforeSequence = before;
+  for (;;) {
+    const entries = await plane.streamBack(stream, {
+      beforeSequence,
+      count: limits.entriesReadMax,
+    });
+    yield* entries;
+    const last = entries.at(-1);
+    if (!last) return;
+    beforeSequence = last.sequence;
+  }
+}
