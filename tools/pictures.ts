@@ -1,6 +1,7 @@
 /**
  * Takes the pictures in `docs/pictures/` with a real browser: the first view of an empty plane, of the office in
- * `examples/demo`, and of the same office among ten thousand agents. Needs a build and Chromium; run by hand when the page changes.
+ * `examples/demo`, of the same office among ten thousand agents, and of jobs at work. Names of pictures as arguments
+ * take only those. Needs a build and Chromium; run by hand when the page changes.
  * Each is taken only while the page shows what the picture is there to tell.
  */
 import { spawn } from "node:child_process";
@@ -8,6 +9,9 @@ import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
 import { type Browser, chromium } from "playwright-core";
 import { type Daemon, startDaemon } from "../src/embedded.ts";
+import { openTestDoor, testToken } from "../src/testing/http-door.ts";
+import { ManualClock } from "../src/testing/manual-clock.ts";
+import { fillJobs } from "./job-crowd.ts";
 
 const directory = "docs/pictures";
 const agentsMany = 10_000;
@@ -32,8 +36,12 @@ const browser = await chromium.launch({
   args: ["--headless", "--no-sandbox", "--disable-gpu"],
 });
 try {
-  await takeEmpty(browser);
-  await takeOffice(browser);
+  const wanted = process.argv.slice(2);
+  const isWanted = (...names: string[]): boolean =>
+    wanted.length === 0 || names.some((name) => wanted.includes(name));
+  if (isWanted("empty")) await takeEmpty(browser);
+  if (isWanted("office")) await takeOffice(browser);
+  if (isWanted("work")) await takeWork(browser);
 } finally {
   await browser.close();
 }
@@ -88,6 +96,23 @@ async function takeOffice(browser: Browser): Promise<void> {
   }
 }
 
+/** Their times are long past and far apart: the clock of this plane is moved by hand. */
+async function takeWork(browser: Browser): Promise<void> {
+  const clock = new ManualClock(Date.now() - 1_800_000);
+  await using to = await openTestDoor({ clock });
+  const job = await fillJobs(to);
+  const plane = { url: `http://127.0.0.1:${to.port}`, token: testToken };
+  const shown = [
+    '.jobs tr:has-text("release-manager")',
+    '.tree li:has-text("flaky-hunter")',
+    ".lines li",
+  ];
+  await take(browser, plane, { name: "work", path: `/work/${job}`, shown });
+  await take(browser, plane, { name: "work-dark", path: `/work/${job}`, shown, isDark: true });
+}
+
+type Place = Pick<Daemon, "url" | "token">;
+
 type Picture = {
   readonly name: string;
   readonly path: string;
@@ -97,7 +122,7 @@ type Picture = {
 };
 
 /** The end of a link as `tipstaff dashboard` prints it: its page may see and do everything. */
-async function keyFor({ url, token }: Daemon): Promise<string> {
+async function keyFor({ url, token }: Place): Promise<string> {
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
   const answer = await fetch(`${url}/api/v1/links`, { method: "POST", headers, body: "{}" });
   const { path } = (await answer.json()) as { readonly path: string };
@@ -106,7 +131,7 @@ async function keyFor({ url, token }: Daemon): Promise<string> {
 
 async function take(
   browser: Browser,
-  plane: Daemon,
+  plane: Place,
   { name, path, shown, isDark = false }: Picture,
 ): Promise<void> {
   const page = await browser.newPage({

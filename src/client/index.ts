@@ -5,6 +5,7 @@ export type {
   AgentDetail,
   Answer,
   Attention,
+  BudgetCounter,
   Card,
   Counts,
   Election,
@@ -12,6 +13,10 @@ export type {
   FindHit,
   Found,
   Input,
+  Job as JobInfo,
+  JobDetail,
+  JobProgress,
+  JobState,
   Known,
   Lease as LeaseInfo,
   Liveness,
@@ -31,6 +36,7 @@ export type {
   Timeline,
   TokenCheck,
   Who,
+  WorkEntry,
 } from "../wire/api/index.ts";
 export type { Agent, RegisterOptions, Report } from "./agent.ts";
 export type { CallOptions, Cancellable, Fetch } from "./calls.ts";

@@ -49,9 +49,9 @@ function follow(): {
   const loop = new BareLoop();
   const view = new WorkView();
   const run = (command: Command): void => {
-    const { events, refusal } = loop.decide(command);
-    assert.equal(refusal, undefined);
-    for (const event of events ?? []) view.apply(event);
+    const decision = loop.decide(command);
+    assert(!decision.refusal);
+    for (const event of decision.events) view.apply(event);
   };
   return { loop, view, run };
 }

@@ -6,10 +6,10 @@ import {
   type Answer,
   type Client,
   connect,
-  type Entry,
   type Input,
   type OperationName,
   TipstaffError,
+  type Watch,
   type WatchOptions,
 } from "tipstaff/client";
 
@@ -18,9 +18,14 @@ export type {
   AgentInfo as Agent,
   Answer,
   Attention,
+  BudgetCounter,
   Election,
   Entry,
   Input,
+  JobDetail,
+  JobInfo as Job,
+  JobProgress,
+  JobState,
   Known,
   LeaseInfo as Lease,
   Liveness,
@@ -36,6 +41,7 @@ export type {
   TaskState,
   Timeline,
   Who,
+  WorkEntry,
 } from "tipstaff/client";
 export { TipstaffError } from "tipstaff/client";
 
@@ -44,6 +50,7 @@ export type TaskDetail = Answer<"getTask">;
 export type AgentSort = NonNullable<Input<"listAgents">["sort"]>;
 export type LeaseSort = NonNullable<Input<"listLeases">["sort"]>;
 export type TaskSort = NonNullable<Input<"listTasks">["sort"]>;
+export type JobSort = NonNullable<Input<"listJobs">["sort"]>;
 
 const pageKeyName = "tipstaff-page-key";
 let client: Promise<Client> | undefined;
@@ -63,8 +70,8 @@ export async function call<Name extends OperationName>(
 }
 
 /** What happens, as it happens. A lost connection is healed where it broke off. */
-export async function* watch(options: WatchOptions): AsyncGenerator<Entry, void> {
-  yield* (await reach()).watch(options);
+export async function watch(options: WatchOptions): Promise<Watch> {
+  return (await reach()).watch(options);
 }
 
 function reach(): Promise<Client> {

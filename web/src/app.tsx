@@ -19,6 +19,7 @@ import { MachineView } from "./views/machine.tsx";
 import { NowView } from "./views/now.tsx";
 import { PaceView } from "./views/pace.tsx";
 import { TasksView } from "./views/tasks.tsx";
+import { WorkView } from "./views/work.tsx";
 import { isNews } from "./words/sentence.ts";
 
 const viewOf: Readonly<Record<ViewName, () => JSX.Element>> = {
@@ -26,6 +27,7 @@ const viewOf: Readonly<Record<ViewName, () => JSX.Element>> = {
   machine: MachineView,
   agents: AgentsView,
   coordination: CoordinationView,
+  work: WorkView,
   tasks: TasksView,
   log: LogView,
   pace: PaceView,
@@ -57,6 +59,9 @@ function Header(): JSX.Element {
   );
   const needed = attention?.total ?? 0;
   const isLost = connection.value === "lost";
+  const shown = views.filter(({ within }) => within === undefined);
+  const { view } = route.value;
+  const current = views.find(({ name }) => name === view)?.within ?? view;
   useEffect(() => {
     document.title = `${needed > 0 ? `(${needed}) ` : ""}Tipstaff${isLost ? " · lost" : ""}`;
   }, [needed, isLost]);
@@ -66,12 +71,12 @@ function Header(): JSX.Element {
         <Mark /> Tipstaff <small>{overview.value?.version}</small>
       </a>
       <nav aria-label="Views">
-        {views.map(({ name, title, path, key }) => (
+        {shown.map(({ name, title, path, key }) => (
           <a
             key={name}
             href={path}
             title={`g ${key}`}
-            aria-current={name === route.value.view ? "page" : undefined}
+            aria-current={name === current ? "page" : undefined}
           >
             {title}
             {name === "now" && needed > 0 && (

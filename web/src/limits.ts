@@ -11,6 +11,8 @@ export const limits = {
   recentEntriesMax: 300,
   /** Further behind than this after a pause, and it is quicker to look at the state again. */
   entriesBehindMax: 5_000,
+  /** What comes so long after it happened is a backlog. */
+  lagMsMax: 5_000,
   /** How long entries are collected before they are shown: under load, a screen is enough. */
   collectMs: 100,
 
@@ -18,6 +20,8 @@ export const limits = {
   refreshEveryMs: 1_000,
   /** What changes without an event, like the time of a heartbeat or who has fallen silent. */
   pollEveryMs: 5_000,
+  /** How far jobs are and what they have spent, while one looks at them. */
+  workEveryMs: 2_000,
   overviewEveryMs: 10_000,
   timelineEveryMs: 15_000,
 
@@ -35,4 +39,10 @@ export const limits = {
   /** Of a text from outside inside a sentence. */
   textShownMax: 80,
   noticeMs: 5_000,
+  /** What a job said, in one piece. */
+  jobEventsAsked: 200,
+  /** Of the text of a result that is streamed: its end. */
+  previewLengthMax: 20_000,
+  /** Of one value in an event of a job, before it is opened. */
+  valueShownMax: 140,
 } as const;

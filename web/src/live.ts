@@ -3,13 +3,14 @@
  * it is another one, or too much was missed, the page looks at the state again. Lists are not folded from
  * entries: they are asked for again when an entry concerns them.
  */
-import { batch, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import { call, type Entry, type Overview, reasonOf, TipstaffError, watch } from "./api.ts";
-import { setClock } from "./clock.ts";
+import { nowMs, setClock } from "./clock.ts";
 import { limits } from "./limits.ts";
-import { forgetNames, learnAgent } from "./names.ts";
+import { forgetNames, learnAgent, learnName } from "./names.ts";
 import { notify } from "./notices.ts";
 import { Refresh } from "./refresh.ts";
+import { route } from "./route.ts";
 import { lookAtSession } from "./session.ts";
 import { isNews, newsTypes } from "./words/sentence.ts";
 
@@ -23,6 +24,36 @@ export const lastEventAtMs = signal<number | undefined>(undefined);
 /** Moves when everything that was asked for may be out of date. */
 export const epoch = signal(0);
 
+/** The job whose every word is of interest. */
+export const followedJob = signal("");
+
+/** What jobs say is much, and only the log shows all of it. */
+const topics = computed<readonly string[]>(() => {
+  if (route.value.view === "log") return [];
+  const followed = followedJob.value;
+  return [...quietTopics, ...(followed === "" ? [] : [`job/${followed}`])];
+});
+
+const quietTopics: readonly string[] = [
+  "agent.",
+  "ext.",
+  "lease.",
+  "leader.",
+  "election.",
+  "policy.",
+  "task.",
+  "observed.",
+  "plane.",
+  "job.accepted",
+  "job.started",
+  "job.cancelling",
+  "job.orphaned",
+  "job.reclaimed",
+  "job.offered",
+  "job.ended",
+  "job.forgotten",
+];
+
 type Listener = (entries: readonly Entry[]) => void;
 const listeners = new Set<Listener>();
 
@@ -33,7 +64,11 @@ export function listen(listener: Listener): () => void {
 }
 
 let watching = new AbortController();
+/** Aborted when something else is to be heard: the next stream goes on where this one was. */
+let stream = new AbortController();
 let sequence = 0;
+/** How old the last entry was when it came, and when that was. */
+let lag = { ms: 0, heardAtMs: 0 };
 let retryMs: number = limits.retryMs;
 let fallingAsleep: ReturnType<typeof setTimeout> | undefined;
 /** Nobody looks, so there is no stream. */
@@ -53,6 +88,7 @@ export function startLive(): void {
     if (document.hidden) fallingAsleep = setTimeout(fallAsleep, limits.hiddenStreamMs);
     else if (isAsleep) void begin();
   });
+  topics.subscribe(() => stream.abort());
 }
 
 function fallAsleep(): void {
@@ -84,13 +120,33 @@ async function begin(): Promise<void> {
       past.rows.forEach(learnFrom);
       epoch.value += 1;
     });
-    const { planeId } = seen;
-    const options = { afterSequence: sequence, planeId, signal, onConnection: noteConnection };
-    for await (const entry of watch(options)) receive(entry);
+    lag = { ms: 0, heardAtMs: 0 };
+    while (!signal.aborted) await hear(seen.planeId, signal);
   } catch (fault) {
     if (signal.aborted) return;
     if (isOurs(fault)) notify(`The page cannot follow the daemon. ${reasonOf(fault)}`);
     beginAgain();
+  }
+}
+
+/** One stream, until something else is to be heard. */
+async function hear(planeId: string, until: AbortSignal): Promise<void> {
+  const own = new AbortController();
+  stream = own;
+  const heard = await watch({
+    afterSequence: sequence,
+    planeId,
+    topics: topics.peek(),
+    signal: AbortSignal.any([until, own.signal]),
+    onConnection: noteConnection,
+  });
+  try {
+    for await (const entry of heard) receive(entry);
+  } catch (fault) {
+    if (until.aborted || !own.signal.aborted) throw fault;
+  } finally {
+    // Also past what was not told: whoever goes on from here need not go through it again.
+    sequence = Math.max(sequence, heard.position ?? 0);
   }
 }
 
@@ -122,6 +178,7 @@ function noteConnection({ isLive }: { readonly isLive: boolean }): void {
 
 function receive(entry: Entry): void {
   sequence = entry.sequence;
+  lag = { ms: nowMs() - entry.atMs, heardAtMs: performance.now() };
   learnFrom(entry);
   collected.push(entry);
   if (collected.length > limits.entriesBehindMax) collected.splice(0, collected.length / 2);
@@ -146,6 +203,7 @@ function tell(): void {
 
 function learnFrom(entry: Entry): void {
   if ("agent" in entry) learnAgent(entry.agent);
+  if ("job" in entry && entry.job) learnName(entry.id, entry.job.agent);
 }
 
 async function refreshOverview(): Promise<void> {
@@ -154,7 +212,9 @@ async function refreshOverview(): Promise<void> {
   try {
     const seen = await call("getOverview", {});
     const isOther = seen.planeId !== overview.value?.planeId;
-    const isFarBehind = seen.sequence - sequence > limits.entriesBehindMax;
+    const isOld =
+      lag.ms > limits.lagMsMax && performance.now() - lag.heardAtMs < limits.overviewEveryMs;
+    const isFarBehind = isOld && seen.sequence - sequence > limits.entriesBehindMax;
     if (!isAsleep && (isOther || isFarBehind)) return await begin();
     setClock(seen.nowMs);
     overview.value = seen;

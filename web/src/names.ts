@@ -33,7 +33,16 @@ export function nameOf(id: string): string {
   return shortId(id);
 }
 
+/** A job by its agent, if that was told: it is not asked for. */
+export function jobName(id: string): string {
+  learned.value;
+  return known.get(id) || shortId(id);
+}
+
+/** The head of an id, without what all of its kind begin with; of those that begin with a time, the end. */
 export function shortId(id: string): string {
+  const [, kind, rest] = /^([a-z]+_)(\w{12,})$/.exec(id) ?? [];
+  if (kind !== undefined && rest !== undefined) return `…${rest.slice(-6)}`;
   return id.length > 12 ? id.slice(0, 8) : id;
 }
 

@@ -1,4 +1,4 @@
-/** Jumps anywhere: views, agents, leases, tasks, groups, policies. */
+/** Jumps anywhere: views, agents, jobs, leases, tasks, groups, policies. */
 import { signal, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -6,15 +6,18 @@ import { call } from "./api.ts";
 import { limits } from "./limits.ts";
 import { Icon, type IconName } from "./parts/icon.tsx";
 import { Said } from "./parts/said.tsx";
+import { jobWords } from "./parts/standing.tsx";
 import {
   agentAddress,
   groupAddress,
+  jobAddress,
   leaseAddress,
   navigate,
   policyAddress,
   taskAddress,
   views,
 } from "./route.ts";
+import { mayWrite } from "./session.ts";
 
 type Target = {
   readonly kind: string;
@@ -81,11 +84,11 @@ function OpenPalette(): JSX.Element {
         <input
           type="text"
           role="combobox"
-          aria-label="Jump to an agent, lease, task, group, policy or view"
+          aria-label="Jump to an agent, job, lease, task, group, policy or view"
           aria-expanded="true"
           aria-controls="palette-found"
           aria-activedescendant={`palette-${at}`}
-          placeholder="Jump to an agent, lease, task, group, policy or view"
+          placeholder="Jump to an agent, job, lease, task, group, policy or view"
           autocomplete="off"
           spellcheck={false}
           onInput={(event) => {
@@ -147,8 +150,9 @@ function viewsFor(words: string): readonly Target[] {
 
 async function search(words: string, signal: AbortSignal): Promise<readonly Target[]> {
   const query = { limit: foundOfEach, ...(words === "" ? {} : { query: words }) };
-  const [agents, leases, tasks, groups, policies] = await Promise.all([
+  const [agents, jobs, leases, tasks, groups, policies] = await Promise.all([
     call("listAgents", query, { signal }),
+    mayWrite.value ? call("listJobs", query, { signal }) : { rows: [] },
     call("listLeases", query, { signal }),
     call("listTasks", query, { signal }),
     call("listElections", query, { signal }),
@@ -162,6 +166,13 @@ async function search(words: string, signal: AbortSignal): Promise<readonly Targ
       name: card.name || id,
       more: liveness,
       href: agentAddress(id),
+    })),
+    ...jobs.rows.map(({ id, agent, state }) => ({
+      kind: "job",
+      icon: "job" as const,
+      name: agent,
+      more: `${jobWords[state]} ${id}`,
+      href: jobAddress(id),
     })),
     ...leases.rows.map(({ taskId, holderName }) => ({
       kind: "lease",

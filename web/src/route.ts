@@ -1,7 +1,15 @@
 /** Where we are, as the address says. Every view and what is open in it can be shared and gone back to. */
 import { signal } from "@preact/signals";
 
-export type ViewName = "now" | "machine" | "agents" | "coordination" | "tasks" | "log" | "pace";
+export type ViewName =
+  | "now"
+  | "machine"
+  | "agents"
+  | "coordination"
+  | "work"
+  | "tasks"
+  | "log"
+  | "pace";
 
 export const views: readonly {
   readonly name: ViewName;
@@ -9,12 +17,15 @@ export const views: readonly {
   readonly path: string;
   /** Pressed after `g`. */
   readonly key: string;
+  /** The view in whose place it stands. */
+  readonly within?: ViewName;
 }[] = [
   { name: "now", title: "Now", path: "/", key: "n" },
   { name: "machine", title: "Machine", path: "/machine", key: "m" },
   { name: "agents", title: "Agents", path: "/agents", key: "a" },
   { name: "coordination", title: "Coordination", path: "/coordination", key: "c" },
-  { name: "tasks", title: "Tasks", path: "/tasks", key: "t" },
+  { name: "work", title: "Work", path: "/work", key: "w" },
+  { name: "tasks", title: "Tasks", path: "/tasks", key: "t", within: "work" },
   { name: "log", title: "Log", path: "/log", key: "l" },
   { name: "pace", title: "Pace", path: "/pace", key: "p" },
 ];
@@ -51,6 +62,7 @@ export function withQuery(changes: Readonly<Record<string, string>>, path?: stri
 export const agentAddress = (id: string): string => `/agents/${encodeURIComponent(id)}`;
 export const sightingAddress = (id: string): string => `/machine/${encodeURIComponent(id)}`;
 export const taskAddress = (id: string): string => `/tasks/${encodeURIComponent(id)}`;
+export const jobAddress = (id: string): string => `/work/${encodeURIComponent(id)}`;
 export const entryAddress = (sequence: number): string => `/log/${sequence}`;
 // Names of leases, groups and policies are anything, `..` too, so they cannot be part of a path.
 export const leaseAddress = (id: string): string => `/coordination?lease=${encodeURIComponent(id)}`;

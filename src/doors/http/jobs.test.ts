@@ -24,7 +24,7 @@ test("jobs are listed with where they stand, those that run first", async () => 
   const { rows, counts, total } = await to.done("listJobs", {});
   assert.deepEqual(
     rows.map(({ id, state }) => `${id} ${state}`),
-    ["job_child running", "job_root running", "job_waits pending", "job_bad error"],
+    ["job_root running", "job_child running", "job_waits pending", "job_bad error"],
   );
   assert.equal(total, 4);
   assert.deepEqual(counts, {
@@ -36,7 +36,7 @@ test("jobs are listed with where they stand, those that run first", async () => 
     timed_out: 0,
   });
   assert.deepEqual((await to.done("getOverview", {})).counts.jobs, counts);
-  const [child, , , bad] = rows;
+  const [, child, , bad] = rows;
   assert.deepEqual([child?.parentId, child?.delegateId, child?.depth], ["job_root", "draft", 1]);
   assert.deepEqual(bad?.failure, { code: "boom", message: "it broke", isRetryable: false });
 });

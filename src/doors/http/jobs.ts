@@ -7,7 +7,7 @@ import { limits as wireLimits } from "../../wire/openapi/index.ts";
 import { encodeEntry } from "./encode.ts";
 import { encodeFailure, encodeJob, encodeOutcome, stateOf, type WorkLook } from "./encode-job.ts";
 import { limits } from "./limits.ts";
-import { inKind, list } from "./lists.ts";
+import { list } from "./lists.ts";
 import type { Call, Reply } from "./operations.ts";
 import { type Rank, wordsOf } from "./pages.ts";
 import { lookInTurns, type Turn } from "./slices.ts";
@@ -28,8 +28,8 @@ export async function listJobs(
     return encodeJob(state, work, job);
   };
   const hasWords = wordsOf(query, textOf);
-  const page = await list({ plane, signal }, { ...input, sort }, encode, ({ jobs }) => ({
-    items: jobs.byId.values(),
+  const page = await list({ plane, signal }, { ...input, sort }, encode, (state) => ({
+    items: state.jobs.byId.values(),
     wants: (job) =>
       job.state !== "preparing" &&
       (!states || states.includes(stateOf(job))) &&
@@ -37,7 +37,7 @@ export async function listJobs(
       (principal === undefined || job.principal === principal) &&
       (parent === undefined || job.parentId === parent) &&
       hasWords(job),
-    rankOf: rankJobs(sort),
+    rankOf: rankJobs(state, sort),
     idOf: ({ id }) => id,
   }));
   if (page.refusal) return page;
@@ -54,19 +54,39 @@ function textOf(job: Job): string {
   return [id, agent, principal, stateOf(job), traceId, parentId, delegateId, worker].join(" ");
 }
 
-/** What may be lost first, then what runs, then what waits; what has ended comes last, the latest first. */
-function rankJobs(sort: api.JobSort): (job: Job) => Rank {
+/**
+ * What may be lost first, then what runs, then what waits; what has ended comes last, the latest first. Of those that
+ * have not ended, families stand together, the newest first, and each job after the one that asked for it.
+ */
+function rankJobs({ jobs: { byId } }: State, sort: api.JobSort): (job: Job) => Rank {
   switch (sort) {
     case "attention":
       return (job) => {
-        if (job.state === "ended") return inKind(3, job.endedAtMs);
-        if (job.state !== "running") return inKind(2, job.createdAtMs);
-        return inKind(job.orphanedUntilMs === undefined ? 1 : 0, job.createdAtMs);
+        if (job.state === "ended") return `3 ${inDigits(2 ** 48 - job.endedAtMs)}`;
+        const root = rootOf(byId, job);
+        const { state } = root.state === "ended" ? job : root;
+        const isAway = job.state === "running" && job.orphanedUntilMs !== undefined;
+        const kind = isAway ? 0 : state === "running" ? 1 : 2;
+        return `${kind} ${inDigits(2 ** 48 - root.place)} ${inDigits(job.place)}`;
       };
     case "newest":
       return ({ place }) => -place;
     case "oldest":
       return ({ place }) => place;
+  }
+}
+
+function inDigits(value: number): string {
+  return String(value).padStart(15, "0");
+}
+
+/** The first of those it descends from that is still known. */
+function rootOf(byId: State["jobs"]["byId"], job: Job): Job {
+  let root = job;
+  for (;;) {
+    const parent = root.parentId === undefined ? undefined : byId.get(root.parentId);
+    if (!parent) return root;
+    root = parent;
   }
 }
 
@@ -165,14 +185,8 @@ function seeJob(state: State, work: WorkLook, id: string): Seen | undefined {
 
 /** From the first that is still known, each before those it asked for. */
 function treeOf({ jobs: { byId, children } }: State, job: Job): readonly Job[] {
-  let root = job;
-  for (;;) {
-    const parent = root.parentId === undefined ? undefined : byId.get(root.parentId);
-    if (!parent) break;
-    root = parent;
-  }
   const kin: Job[] = [];
-  const left = [root];
+  const left = [rootOf(byId, job)];
   for (let next = left.pop(); next && kin.length < limits.kinShownMax; next = left.pop()) {
     kin.push(next);
     const below = [...(children.get(next.id) ?? [])].flatMap((id) => byId.get(id) ?? []);

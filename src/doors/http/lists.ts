@@ -198,7 +198,7 @@ function rankTasks(sort: api.TaskSort): (task: Task) => Rank {
 }
 
 /** Kinds in their order, and in each the newest first. */
-export function inKind(kind: number, atMs: number): number {
+function inKind(kind: number, atMs: number): number {
   return kind * 2 ** 48 - atMs;
 }
 

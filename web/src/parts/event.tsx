@@ -1,7 +1,7 @@
 /** One event as a line: when, what kind, and what happened. */
 import type { JSX } from "preact";
 import type { Entry } from "../api.ts";
-import { nameOf } from "../names.ts";
+import { jobName, nameOf } from "../names.ts";
 import { type Part, sentenceOf } from "../words/sentence.ts";
 import { EventIcon } from "./icon.tsx";
 import { Said } from "./said.tsx";
@@ -41,5 +41,6 @@ function draw(part: Part): JSX.Element | string {
 }
 
 function textOf(part: Exclude<Part, string>): string {
-  return "agentId" in part ? (part.name ?? nameOf(part.agentId)) : part.name;
+  if ("agentId" in part) return part.name ?? nameOf(part.agentId);
+  return "jobId" in part ? (part.name ?? jobName(part.jobId)) : part.name;
 }

@@ -9,6 +9,7 @@ const paths = {
   leader: "M4 14V2.5m0 .5h7.5L9.5 5.8l2 2.7H4",
   policy: "M8 2 3 4v3.6c0 3 2 5.2 5 6.4 3-1.2 5-3.4 5-6.4V4L8 2Z",
   task: "M3 3h10v10H3zM5.5 6.5h5M5.5 9.5h3",
+  job: "M2.5 8h2.2l1.6-4.5 3 9 1.7-4.5h2.5",
   created: "M3 3h10v10H3zM8 5.5v5M5.5 8h5",
   completed: "M3 3h10v10H3zM5.5 8l1.8 1.8L10.7 6",
   failed: "M3 3h10v10H3zM8 5.3v3.2M8 10.6v.1",

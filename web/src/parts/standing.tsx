@@ -1,11 +1,12 @@
 /** How a thing stands, as a dot and as a word: the same colours wherever it is shown. */
 import type { ComponentChildren, JSX } from "preact";
-import type { Agent, Liveness, SightingState, TaskState } from "../api.ts";
+import type { Agent, Job, JobState, Liveness, SightingState, TaskState } from "../api.ts";
 
 export type Standing =
   | { readonly kind: "agent"; readonly state: Liveness | "waiting" | "silent" }
   | { readonly kind: "sighting"; readonly state: SightingState }
-  | { readonly kind: "task"; readonly state: TaskState | "stuck" };
+  | { readonly kind: "task"; readonly state: TaskState | "stuck" }
+  | { readonly kind: "job"; readonly state: JobState | "cancelling" | "orphaned" };
 
 /** Red is for what waits for an answer or is lost, amber for what may sort itself out. */
 export type Tone = "busy" | "done" | "quiet" | "amber" | "red";
@@ -15,12 +16,18 @@ export function toneOf({ kind, state }: Standing): Tone {
     case "alive":
     case "working":
     case "claimed":
+    case "running":
       return "busy";
     case "completed":
+    case "success":
       return "done";
     case "waiting":
     case "failed":
+    case "error":
       return "red";
+    case "timed_out":
+    case "cancelling":
+    case "orphaned":
     case "silent":
     case "lost":
     case "unreachable":
@@ -47,6 +54,25 @@ export function standingOf(
   if (activity?.state === "waiting") return { kind: "agent", state: "waiting" };
   return { kind: "agent", state: isSilent ? "silent" : "alive" };
 }
+
+/** While it runs, what may come of it counts for more than that it does. */
+export function jobStanding(job: Pick<Job, "state" | "cancelling" | "orphanedUntilMs">): Standing {
+  if (job.cancelling) return { kind: "job", state: "cancelling" };
+  if (job.orphanedUntilMs !== undefined) return { kind: "job", state: "orphaned" };
+  return { kind: "job", state: job.state };
+}
+
+/** As people say it. */
+export const jobWords: Readonly<Record<JobState | "cancelling" | "orphaned", string>> = {
+  pending: "waits",
+  running: "running",
+  cancelling: "ending",
+  orphaned: "worker away",
+  success: "done",
+  error: "failed",
+  cancelled: "cancelled",
+  timed_out: "timed out",
+};
 
 export function Dot({ standing }: { readonly standing: Standing }): JSX.Element {
   const { state } = standing;

@@ -24,6 +24,7 @@ const kinds = [
   { name: "elections", title: "elections", types: ["leader.", "election."] },
   { name: "policies", title: "policies", types: ["policy."] },
   { name: "tasks", title: "tasks", types: ["task."] },
+  { name: "jobs", title: "jobs", types: ["job."] },
 ] as const;
 
 type Kind = (typeof kinds)[number]["name"];

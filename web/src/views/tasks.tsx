@@ -16,6 +16,7 @@ import { number } from "../words/time.ts";
 import { triesOf } from "../words/tries.ts";
 import { Tools } from "./agents.tsx";
 import { TaskPanel } from "./task-panel.tsx";
+import { WorkTabs } from "./work-tabs.tsx";
 
 const sorts: readonly (readonly [TaskSort, string])[] = [
   ["attention", "what needs you first"],
@@ -58,6 +59,7 @@ export function TasksView(): JSX.Element {
       <h1 class="unseen">Tasks</h1>
       <div class="list">
         <div class="toolbar">
+          <WorkTabs />
           <SearchField
             value={words}
             label="Search tasks"

@@ -1,8 +1,9 @@
 /** What happened, as a sentence: words of ours, and names of things that can be opened. */
-import type { Entry, Observed } from "../api.ts";
+import type { Entry, Observed, WorkEntry } from "../api.ts";
 import {
   agentAddress,
   groupAddress,
+  jobAddress,
   leaseAddress,
   policyAddress,
   sightingAddress,
@@ -13,10 +14,11 @@ import {
 export type Part =
   | string
   | { readonly agentId: string; readonly name?: string; readonly href: string }
+  | { readonly jobId: string; readonly name?: string; readonly href: string }
   | { readonly name: string; readonly href?: string };
 
 /** What an event is about; each has its icon. */
-export type Kind = "agent" | "lease" | "leader" | "policy" | "task" | "plane";
+export type Kind = "agent" | "lease" | "leader" | "policy" | "task" | "job" | "plane";
 
 export function kindOf({ type }: Pick<Entry, "type">): Kind {
   const [room = ""] = type.split(".");
@@ -25,6 +27,7 @@ export function kindOf({ type }: Pick<Entry, "type">): Kind {
     case "lease":
     case "policy":
     case "task":
+    case "job":
       return room;
     case "observed":
       return "agent";
@@ -36,10 +39,7 @@ export function kindOf({ type }: Pick<Entry, "type">): Kind {
   }
 }
 
-/**
- * Beginnings of the types of all entries but those that only say that something goes on as it was. The
- * daemon takes 16 of them.
- */
+/** Beginnings of the types of all entries but those that only say that something goes on as it was. */
 export const newsTypes: readonly string[] = [
   "agent.",
   "lease.acquired",
@@ -55,6 +55,11 @@ export const newsTypes: readonly string[] = [
   "task.requeued",
   "task.dead",
   "task.forgotten",
+  "job.accepted",
+  "job.cancelling",
+  "job.orphaned",
+  "job.offered",
+  "job.ended",
   "observed.",
   "plane.",
 ];
@@ -140,12 +145,55 @@ export function sentenceOf(entry: Entry): readonly Part[] {
     case "plane.resumed":
       return ["the daemon went on after a pause"];
   }
-  if ("id" in entry) {
-    const [what, happened] = entry.type.split(".");
-    return [`${what} `, { name: entry.id }, ` ${happened}`];
-  }
+  if ("id" in entry) return workSentence(entry);
   // A newer daemon may have events that this page does not know.
   return [(entry satisfies never as { type: string }).type];
+}
+
+/** What is not told to this page is left out. */
+function workSentence(entry: WorkEntry): readonly Part[] {
+  const job: Part = {
+    jobId: entry.id,
+    href: jobAddress(entry.id),
+    ...(entry.job && { name: entry.job.agent }),
+  };
+  switch (entry.type) {
+    case "job.accepted":
+      return ["job ", job, " was asked for", ...by(entry.job?.principal)];
+    case "job.started":
+      return ["job ", job, " was started", ...by(entry.worker?.id)];
+    case "job.emitted":
+      return ["job ", job, entry.kind === undefined ? " said something" : ` says ${entry.kind}`];
+    case "job.cancelling":
+      return ["job ", job, " is asked to end", ...because(entry.reason ?? "")];
+    case "job.orphaned":
+      return ["job ", job, " has lost its worker for now"];
+    case "job.offered":
+      return ["job ", job, " waits for another worker"];
+    case "job.ended":
+      return [
+        "job ",
+        job,
+        endings[entry.state ?? ""] ?? " ended",
+        ...because(entry.failure?.message ?? ""),
+      ];
+    default: {
+      const [what, happened] = entry.type.split(".");
+      const name: Part = what === "job" ? job : { name: entry.id };
+      return [`${what} `, name, ` ${happened}`];
+    }
+  }
+}
+
+const endings: Readonly<Record<string, string>> = {
+  success: " is done",
+  error: " failed",
+  cancelled: " was cancelled",
+  timed_out: " took too long",
+};
+
+function by(name: string | undefined): readonly Part[] {
+  return name === undefined ? [] : [" by ", { name }];
 }
 
 function agent(agentId: string, name?: string): Part {
