@@ -58,9 +58,12 @@ export async function call<Name extends OperationName>(
   throw await refusal(values, { statusCode, text, path });
 }
 
-/** What these tell of agents that are only seen they tell only to who has the token. */
+/** What these tell of jobs, and of agents that are only seen, they tell only to who has the token. */
 const personalReads: ReadonlySet<OperationName> = new Set<OperationName>([
   "getStatus",
+  "listJobs",
+  "getJob",
+  "listJobEvents",
   "getAttention",
   "listEntries",
 ]);

@@ -7,7 +7,7 @@ import { hostname } from "node:os";
 import { Surroundings, sight, surveyProcesses } from "../sightings/index.ts";
 import { readDirectory, type Warning } from "../status-files/index.ts";
 import { socketIn } from "../transport/index.ts";
-import type { Sighting, Sightings } from "../wire/api/index.ts";
+import type { Job, JobPage, Sighting, Sightings } from "../wire/api/index.ts";
 import { isMirrored } from "../wire/status-file/index.ts";
 import { Failure } from "./failure.ts";
 import { limits } from "./limits.ts";
@@ -23,6 +23,8 @@ export type Look = {
   readonly warnings: readonly Warning[];
   /** How many more the daemon knows than it tells at once. */
   readonly untold: number;
+  /** Those that run or wait for a worker; absent where no daemon tells of them. */
+  readonly jobs?: { readonly rows: readonly Job[]; readonly total: number };
   readonly nowMs: number;
 };
 
@@ -39,15 +41,16 @@ export async function lookAround(values: Values): Promise<Look> {
   // Heard below; should it fail while we look, that is no surprise.
   asking?.catch(() => {});
   const { agents: processes, hasDaemon } = surveyProcesses();
-  const { told, untold } = await (asking ?? (hasDaemon ? ask(values, looking) : nobody));
+  const { told, untold, jobs } = await (asking ?? (hasDaemon ? ask(values, looking) : nobody));
   const nowMs = Date.now();
   const found = { files, registered: [], processes };
   const own = sight(found, { nowMs, hostName: hostname(), ...silentIn(looking) });
   const surroundings = new Surroundings({ env: process.env });
-  return { agents: surroundings.look(joined(told, own), found), warnings, untold, nowMs };
+  const agents = surroundings.look(joined(told, own), found);
+  return { agents, warnings, untold, nowMs, ...(jobs && { jobs }) };
 }
 
-type Told = { readonly told: readonly Sighting[]; readonly untold: number };
+type Told = Pick<Look, "untold" | "jobs"> & { readonly told: readonly Sighting[] };
 
 const nobody: Told = { told: [], untold: 0 };
 
@@ -55,18 +58,31 @@ async function ask(values: Values, looking: Looking): Promise<Told> {
   const { call } = await import("./daemon.ts");
   const { isDaemonNamed } = looking;
   try {
-    const { agents, total = 0 }: Partial<Sightings> = await call(
-      values,
-      "getStatus",
-      { limit: limits.pageMax, ...silentIn(looking) },
-      { answerMs: isDaemonNamed ? limits.answerMs : limits.casualAnswerMs },
-    );
+    const options = { answerMs: isDaemonNamed ? limits.answerMs : limits.casualAnswerMs };
+    const asked = { limit: limits.pageMax, ...silentIn(looking) };
+    const [{ agents, total = 0 }, jobs] = await Promise.all([
+      call(values, "getStatus", asked, options) as Promise<Partial<Sightings>>,
+      askJobs(() =>
+        call(values, "listJobs", { state: ["running", "pending"], limit: limits.pageMax }, options),
+      ),
+    ]);
     // Another program may listen where we ask.
     if (!Array.isArray(agents)) return nobody;
-    return { told: agents, untold: Math.max(0, total - agents.length) };
+    return { told: agents, untold: Math.max(0, total - agents.length), ...(jobs && { jobs }) };
   } catch (error) {
     if (isDaemonNamed || !(error instanceof Failure)) throw error;
     return nobody;
+  }
+}
+
+/** A daemon may be older than jobs are. */
+async function askJobs(ask: () => Promise<Partial<JobPage>>): Promise<Look["jobs"]> {
+  try {
+    const { rows, total = 0 } = await ask();
+    return Array.isArray(rows) ? { rows, total } : undefined;
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return undefined;
   }
 }
 

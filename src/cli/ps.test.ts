@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { describeAround } from "./ps.ts";
+import type { Job } from "../wire/api/index.ts";
+import { describeAround, describeJobs } from "./ps.ts";
 import { nowMs, seen } from "./testing.ts";
 
 test("a list of nobody offers the one command that makes them appear", () => {
@@ -15,3 +16,50 @@ test("of a fleet that is not told whole, that is said", () => {
   const list = describeAround(agents, { agents, warnings: [], untold: 200, nowMs });
   assert.match(list, /1 agent · at least 200 more are registered: tipstaff agents lists them\n$/);
 });
+
+test("jobs that run are listed with how far they are, what they cost and what they are part of", () => {
+  const rows = [
+    job({ id: "job_1", agent: "planner", doing: "thinks" }),
+    job({
+      id: "job_2",
+      agent: "writer@2",
+      parentId: "job_1",
+      progress: { current: 1_200, total: 4_800, units: "pages" },
+      budget: [{ currency: "USD", cap: "2.00", spent: "2.10", reserved: "0" }],
+    }),
+    job({ id: "job_3", agent: "painter", state: "pending" }),
+    job({ id: "job_4", agent: "slow", cancelling: { reason: "", untilMs: nowMs } }),
+  ];
+  const list = describeJobs({ jobs: { rows, total: 5 }, nowMs });
+  const line = (name: string): string => list.split("\n").find((one) => one.includes(name)) ?? "";
+  assert.match(line("planner"), /● running +4 s +planner +thinks/);
+  const whole =
+    /● running +4 s +writer@2 .*1,200 of 4,800 pages \(25 %\) +2\.10 of 2\.00 USD +planner/;
+  assert.match(line("writer@2"), whole);
+  assert.match(line("painter"), /^ {2}waits +9 s +painter/);
+  assert.match(line("slow"), /● ending/);
+  assert.match(list, /3 jobs run · 1 waits for a worker · 1 more\n$/);
+});
+
+test("where no job runs, or no daemon tells of them, nothing is said of jobs", () => {
+  assert.equal(describeJobs({ nowMs }), "");
+  assert.equal(describeJobs({ jobs: { rows: [], total: 0 }, nowMs }), "");
+});
+
+function job(change: Partial<Job>): Job {
+  const { state = "running" } = change;
+  return {
+    id: "job",
+    agent: "echo",
+    principal: "ann",
+    state,
+    createdAtMs: nowMs - 9_000,
+    ...(state === "running" && { startedAtMs: nowMs - 4_000 }),
+    attempt: 1,
+    depth: 0,
+    childCount: 0,
+    eventCount: 0,
+    budget: [],
+    ...change,
+  };
+}

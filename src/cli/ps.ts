@@ -1,8 +1,9 @@
-/** `tipstaff ps`: every agent that is around, those that wait for you first. */
+/** `tipstaff ps`: every agent that is around, those that wait for you first; then the jobs that run. */
 import { jsonOf, paint, print, say, screen } from "../terminal/index.ts";
-import type { Sighting } from "../wire/api/index.ts";
+import type { Job, Sighting } from "../wire/api/index.ts";
 import { type Column, printColumns } from "./columns.ts";
 import { exits } from "./exits.ts";
+import { isSpent, jobTone, progressOf, spentOf, standingOf } from "./job-words.ts";
 import { limits } from "./limits.ts";
 import { type Look, lookAround } from "./look-around.ts";
 import {
@@ -26,10 +27,13 @@ export async function ps(values: Values): Promise<number> {
       : look.agents.filter((agent) => isOfInterest(agent, look.nowMs));
   if (values["json"] === true) {
     const { agents, untold, nowMs, warnings } = look;
-    print(`${jsonOf({ agents: shown, total: agents.length + untold, nowMs, warnings })}\n`);
+    const jobs = look.jobs && { jobs: look.jobs.rows };
+    const total = agents.length + untold;
+    print(`${jsonOf({ agents: shown, total, ...jobs, nowMs, warnings })}\n`);
     return exits.ok;
   }
   print(describeAround(shown, look));
+  print(describeJobs(look));
   const broken = look.warnings.filter(({ kind }) => kind !== "id-mismatch").length;
   if (broken > 0) {
     say(`${countOf(broken, "status file")} cannot be read; agent-status list says why\n`);
@@ -50,6 +54,56 @@ export function describeAround(shown: readonly Sighting[], look: Look): string {
     untold === 0 ? "" : `at least ${untold} more are registered: tipstaff agents lists them`;
   const summary = [summaryOf(shown), more, further].filter((part) => part !== "").join(" · ");
   return `${printColumns(shown, columnsAt(nowMs))}\n${paint("dim", summary)}\n`;
+}
+
+/** Nothing where no job runs. Exported for its test. */
+export function describeJobs({ jobs, nowMs }: Pick<Look, "jobs" | "nowMs">): string {
+  if (!jobs || jobs.rows.length === 0) return "";
+  const { rows, total } = jobs;
+  const running = rows.filter(({ state }) => state === "running").length;
+  const waiting = rows.length - running;
+  const counts = [
+    ...(running === 0 ? [] : [countOf(running, "job runs", "jobs run")]),
+    ...(waiting === 0 ? [] : [`${waiting} ${waiting === 1 ? "waits" : "wait"} for a worker`]),
+    ...(total > rows.length ? [`${total - rows.length} more`] : []),
+  ];
+  const table = printColumns(rows, jobColumnsAt(rows, nowMs));
+  return `\n${table}\n${paint("dim", counts.join(" · "))}\n`;
+}
+
+function jobColumnsAt(jobs: readonly Job[], nowMs: number): readonly Column<Job>[] {
+  const names = new Map(jobs.map(({ id, agent }) => [id, agent]));
+  return [
+    {
+      title: "  STATE",
+      cell: (job) => ({
+        text: `${job.state === "running" ? "●" : " "} ${standingOf(job)}`,
+        tone: jobTone(job),
+      }),
+      weight: 10,
+    },
+    {
+      title: "FOR",
+      cell: ({ startedAtMs, createdAtMs }) => forHowLong(nowMs - (startedAtMs ?? createdAtMs)),
+      weight: 9,
+    },
+    { title: "JOB", cell: ({ agent }) => agent, weight: 8, cellsMin: 10 },
+    { title: "DOING", cell: ({ doing = "" }) => doing, weight: 3, cellsMin: 16 },
+    { title: "PROGRESS", cell: ({ progress }) => progressOf(progress), weight: 7, cellsMin: 12 },
+    {
+      title: "SPENT",
+      cell: (job) => ({ text: spentOf(job), tone: isSpent(job) ? "bad" : undefined }),
+      weight: 6,
+      cellsMin: 12,
+    },
+    {
+      title: "PART OF",
+      cell: ({ parentId }) => (parentId === undefined ? "" : (names.get(parentId) ?? parentId)),
+      weight: 5,
+      cellsMin: 10,
+    },
+    ...(isWide() ? [{ title: "ID", cell: ({ id }: Job) => id, weight: 1, cellsMin: 12 }] : []),
+  ];
 }
 
 function isWide(): boolean {

@@ -231,7 +231,8 @@ export const commands: readonly CommandRow[] = [
   },
   {
     name: "ps",
-    summary: "list every agent that is around, those that wait for you first",
+    summary:
+      "list every agent that is around, those that wait for you first, and the jobs that run",
     examples: ["tipstaff ps", "tipstaff ps --all --silent-after 10m"],
     flags: [
       { name: "all", help: "also those that ended, or were lost more than a day ago" },

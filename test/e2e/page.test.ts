@@ -10,6 +10,7 @@ import { duration, timeLeft } from "../../web/src/words/time.ts";
 import { findBrowser, launchBrowser } from "./browser.ts";
 import { fillAgents } from "./fill.ts";
 import { Daemon, freePort, scratch } from "./processes.ts";
+import { Workshop } from "./workshop.ts";
 
 const root = join(import.meta.dirname, "../..");
 const executable = findBrowser();
@@ -52,6 +53,7 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
       ["/coordination/elections", /No groups yet/],
       ["/coordination/policies", /every check is answered with no/],
       ["/tasks", /No tasks/],
+      ["/work", /takes a page that was opened by a link/],
       ["/log", /the daemon started/],
       ["/pace", /The daemon/],
     ] as const) {
@@ -298,6 +300,128 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     await shows(page, ".panel", /completed/);
   });
 
+  test("a job is watched while it runs: words, calls, progress, cost and result", async (t) => {
+    const workshop = await openWorkshop(t);
+    const go = Promise.withResolvers<void>();
+    const on = Promise.withResolvers<void>();
+    workshop.agent("writer", async (_, job) => {
+      await job.log("info", "reads the brief");
+      await job.progress(1, { total: 4, units: "pages" });
+      await go.promise;
+      await job.callTool({ tool: "search", args: { query: "tariffs" } }, () => ({ hits: 9 }));
+      await job
+        .callTool({ tool: "publish" }, () => Promise.reject(new Error("the press is closed")))
+        .catch(() => undefined);
+      await job.metric({ name: "cost.inference", value: 0.9, unit: "USD" });
+      await job.progress(3, { total: 4, units: "pages" });
+      await on.promise;
+      const result = job.streamResult();
+      await result.write("Once upon a ");
+      await result.write("time.");
+    });
+    const page = await visit(t, workshop.link);
+    await page.goto(`${workshop.url}/work`);
+    await shows(page, ".empty", /No jobs yet.*tipstaff job submit/s);
+    const capabilities = { "tool.call": ["*"], "cost.budget": ["USD:1.00"] };
+    const id = await workshop.ask("writer", { input: { topic: "post" }, capabilities });
+    await shows(
+      page,
+      "tbody tr",
+      /writer.*running.*reads the brief.*1 of 4 pages.*\$0\.00 of \$1\.00/s,
+    );
+    await page.getByRole("link", { name: "writer" }).click();
+    await page.waitForURL(`${workshop.url}/work/${id}`);
+    await shows(page, ".panel", /writer.*running.*1 of 4 pages.*\$0\.00 of \$1\.00/s);
+    await shows(page, ".lines li", /reads the brief/);
+    await page.evaluate("window.wasHere = true");
+
+    go.resolve();
+    await shows(page, ".lines li", /search query: tariffs.*\{"hits":9\}/s);
+    await shows(page, '.lines li[data-tone="red"]', /publish.*the press is closed/s);
+    await shows(page, ".lines li", /3 of 4 pages/);
+    await shows(page, ".panel .budget", /\$0\.90 of \$1\.00/);
+    await shows(page, "tbody tr", /\$0\.90/);
+    assert.equal(
+      await page.locator(".lines details.tool").count(),
+      2,
+      "a call and its result are one",
+    );
+    await page.locator(".lines .tool").first().locator("summary").click();
+    await shows(page, ".lines .tool[open]", /failed.*the press is closed/s);
+    await page.getByRole("button", { name: "figures" }).click();
+    assert.match(page.url(), /kind=figures/);
+    assert.equal(await page.locator(".lines .tool").count(), 0);
+
+    on.resolve();
+    await shows(page, ".panel .standing", /done/);
+    await page.locator(".panel .tabs").getByText("Result").click();
+    await shows(page, ".panel .content", /^Once upon a time\.$/);
+    assert.match(page.url(), /part=result/, "what is open has an address");
+    await page.locator(".panel .tabs").getByText("Input").click();
+    await shows(page, ".panel .content", /"topic": "post"/);
+    assert.equal(
+      await page.locator(".actions button").count(),
+      0,
+      "what has ended cannot be cancelled",
+    );
+    assert.equal(await page.evaluate("window.wasHere"), true, "no reload");
+  });
+
+  test("a job is cancelled from the page, and what it delegated with it", async (t) => {
+    const workshop = await openWorkshop(t);
+    const untilStopped = (signal: AbortSignal): Promise<never> =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    workshop.agent("helper", (_, { signal }) => untilStopped(signal));
+    workshop.agent("boss", async (_, job) => {
+      await job.delegate({ agent: "helper", delegateId: "h" });
+      await untilStopped(job.signal);
+    });
+    const id = await workshop.ask("boss", { capabilities: { "agent.delegate": ["*"] } });
+    const page = await visit(t, workshop.link);
+    await page.goto(`${workshop.url}/work/${id}`);
+    await shows(page, ".tree", /boss.*helper/s);
+    await shows(page, ".lines li", /delegates helper/);
+    await act(page, "Cancel boss", /asked to end, and has 30 s.*What it delegated/);
+    await shows(page, ".panel .standing", /cancelled/);
+    await shows(page, ".panel .failure", /cancelled from the dashboard/);
+    await page.locator(".tree").getByText("helper").click();
+    await shows(page, ".panel h2", /helper/);
+    await shows(page, ".panel .standing", /cancelled/);
+    await page.keyboard.press("Escape");
+    await page.waitForURL(`${workshop.url}/work`);
+    await shows(page, ".choices", /running\s*0.*cancelled\s*2/s);
+  });
+
+  test("of a job that says much, 2,000 events are held, and the rest is a button away", async (t) => {
+    const workshop = await openWorkshop(t);
+    const on = Promise.withResolvers<void>();
+    workshop.agent("talker", async (_, job) => {
+      const said = Array.from({ length: 2_400 }, (_, at) => job.log("info", `word ${at + 1}`));
+      await Promise.all(said);
+      await on.promise;
+      await job.log("info", "the last word");
+    });
+    const id = await workshop.ask("talker");
+    const page = await visit(t, workshop.link);
+    await page.goto(`${workshop.url}/work/${id}`);
+    await shows(page, ".lines li:first-child", /word 2400/);
+    const lines = page.locator(".lines li");
+    assert.equal(await lines.count(), 200);
+    for (let asked = 400; asked <= 2_000; asked += 200) {
+      await page.getByRole("button", { name: "older" }).click();
+      await until(async () => (await lines.count()) === asked);
+    }
+    await page.getByRole("button", { name: "older" }).click();
+    await shows(page, ".lines li:last-child", /word 201/);
+    assert.equal(await lines.count(), 2_000);
+    await shows(page, ".lines li:first-child", /word 2200/);
+    on.resolve();
+    await page.getByRole("button", { name: "2 new" }).click();
+    await shows(page, ".lines li:first-child", /is done/);
+    await shows(page, ".lines li", /the last word/);
+    assert.equal(await lines.count(), 200, "back at the newest, without a gap");
+  });
+
   test("the page heals when the daemon is killed and started again", async (t) => {
     const directory = scratchFor(t);
     const port = await freePort();
@@ -379,6 +503,7 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     for (const [key, path] of [
       ["c", "/coordination"],
       ["t", "/tasks"],
+      ["w", "/work"],
       ["l", "/log"],
       ["p", "/pace"],
       ["n", "/"],
@@ -562,6 +687,12 @@ async function start(t: TestContext, { directory = scratchFor(t), port = 0 }: St
       card: { readonly tools?: readonly string[]; readonly description?: string } = {},
     ): Promise<string> => (await call("registerAgent", { card: { name, ...card } })).id,
   };
+}
+
+async function openWorkshop(t: TestContext): Promise<Workshop> {
+  const workshop = await Workshop.open();
+  t.after(() => workshop[Symbol.asyncDispose]());
+  return workshop;
 }
 
 /** A page that is live. Errors, broken policies and requests to elsewhere fail the test. */

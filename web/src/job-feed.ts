@@ -22,6 +22,10 @@ export class JobFeed {
   readonly #gone = new AbortController();
   readonly #refresh: Refresh;
   #isHeld = false;
+  /** The newest one that was heard of. */
+  #newest = 0;
+  /** Whether the newest had to make room for older ones. */
+  #isBack = false;
 
   constructor(id: string) {
     this.#id = id;
@@ -50,9 +54,14 @@ export class JobFeed {
     if (!isHeld) this.show();
   }
 
-  /** Shows what waits. */
+  /** Shows what waits; from far back, that is to begin anew. */
   show(): void {
     if (this.waiting.value.length === 0) return;
+    if (this.#isBack) {
+      this.entries.value = undefined;
+      this.#refresh.request();
+      return;
+    }
     const all = [...this.waiting.value, ...(this.entries.value ?? [])];
     this.entries.value = all.slice(0, limits.rowsHeldMax);
     if (all.length > limits.rowsHeldMax) this.next.value = this.entries.value.at(-1)?.sequence;
@@ -63,38 +72,38 @@ export class JobFeed {
     const before = this.next.value;
     if (before === undefined) return;
     await this.#ask({ before }, ({ rows, next }) => {
+      const all = [...(this.entries.value ?? []), ...rows];
       // The newest make room: going further back has an end in memory, not in the log.
-      this.entries.value = [...(this.entries.value ?? []), ...rows].slice(-limits.rowsHeldMax);
+      this.#isBack ||= all.length > limits.rowsHeldMax;
+      this.entries.value = all.slice(-limits.rowsHeldMax);
       this.next.value = next;
     });
   }
 
   async #look(): Promise<void> {
     await this.#ask({}, ({ rows, next }) => {
-      const known = this.#newest();
+      const known = this.#newest;
       const hasGap = next !== undefined && rows.every(({ sequence }) => sequence > known);
       if (this.entries.value === undefined || hasGap) {
-        // The first look, or more than a page was missed.
-        const heard = this.waiting.value.filter(
-          ({ sequence }) => sequence > (rows[0]?.sequence ?? 0),
-        );
-        this.entries.value = [...heard, ...rows];
+        // The first look, or more than a page was missed. What was heard meanwhile may be newer.
+        const last = rows[0]?.sequence ?? 0;
+        const newer = this.waiting.value.filter(({ sequence }) => sequence > last);
+        this.entries.value = [...newer, ...rows];
         this.waiting.value = [];
         this.next.value = next;
+        this.#isBack = false;
+        this.#newest = Math.max(this.#newest, last);
       } else this.#take(rows);
     });
   }
 
   #take(newestFirst: readonly JobEntry[]): void {
-    const known = this.#newest();
-    const fresh = newestFirst.filter(({ sequence }) => sequence > known);
-    if (fresh.length === 0) return;
+    const fresh = newestFirst.filter(({ sequence }) => sequence > this.#newest);
+    const [newest] = fresh;
+    if (!newest) return;
+    this.#newest = newest.sequence;
     this.waiting.value = [...fresh, ...this.waiting.value].slice(0, limits.rowsHeldMax);
     if (!this.#isHeld && this.entries.value !== undefined) this.show();
-  }
-
-  #newest(): number {
-    return this.waiting.value[0]?.sequence ?? this.entries.value?.[0]?.sequence ?? 0;
   }
 
   async #ask(

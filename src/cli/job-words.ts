@@ -1,0 +1,51 @@
+/** What is said of a job, wherever it is shown. */
+import type { Tone } from "../terminal/index.ts";
+import type { Job, JobProgress } from "../wire/api/index.ts";
+import { grouped } from "./times.ts";
+
+/** While it runs, what may come of it counts for more than that it does. */
+export function standingOf({ state, cancelling, orphanedUntilMs }: Job): string {
+  if (cancelling) return "ending";
+  if (orphanedUntilMs !== undefined) return "worker away";
+  return state === "pending" ? "waits" : state.replace("_", " ");
+}
+
+export function jobTone({ state, cancelling, orphanedUntilMs }: Job): Tone | undefined {
+  if (cancelling || orphanedUntilMs !== undefined) return "warn";
+  switch (state) {
+    case "running":
+      return "good";
+    case "error":
+    case "timed_out":
+      return "bad";
+    case "pending":
+    case "success":
+    case "cancelled":
+      return "dim";
+  }
+}
+
+/** `3 of 10 pages (30 %)`, as far as it says. */
+export function progressOf(progress: JobProgress | undefined): string {
+  if (!progress) return "";
+  const { current, total, units = "" } = progress;
+  if (units === "percent" || units === "%") return `${plain(current)} %`;
+  const what = units === "" ? "" : ` ${units}`;
+  if (total === undefined || total <= 0) return `${plain(current)}${what}`;
+  return `${plain(current)} of ${plain(total)}${what} (${Math.floor((current / total) * 100)} %)`;
+}
+
+function plain(value: number): string {
+  const [whole = "", fraction] = String(Math.round(value * 100) / 100).split(".");
+  return fraction === undefined ? grouped(Number(whole)) : `${grouped(Number(whole))}.${fraction}`;
+}
+
+/** `1.20 of 5.00 USD`; of several currencies, each. */
+export function spentOf({ budget }: Job): string {
+  return budget.map(({ currency, cap, spent }) => `${spent} of ${cap} ${currency}`).join(" · ");
+}
+
+/** Whether all of some currency is spent. */
+export function isSpent({ budget }: Job): boolean {
+  return budget.some(({ cap, spent }) => Number(spent) >= Number(cap));
+}
