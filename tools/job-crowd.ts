@@ -127,6 +127,7 @@ export async function fillJobs({
   const reader = await ask("invoice-reader", { by: "nightly", budget: "USD:4.00" });
   await spend(reader, 1.62);
   await say(reader, "log", { level: "info", message: "reads the inbox of October" });
+  await pass(412);
   const release = { "agent.delegate": ["*"], "tool.call": ["git.*", "npm.*", "ci.*"] };
   const root = await ask("release-manager@3", {
     by: "ci",
@@ -142,6 +143,7 @@ export async function fillJobs({
   await tool(root, "git.log", { range: "v4.1.3..main" }, { result: { commits: 118 } });
   await spend(root, 0.42);
   await say(root, "progress", { current: 1, total: 5, units: "steps" });
+  await pass(31);
   const writer = await ask("changelog-writer", { by: "ci", parent: root, budget: "USD:2.00" });
   await say(root, "delegate", {
     delegate_id: "d1",
@@ -175,6 +177,7 @@ export async function fillJobs({
   });
   const hunter = await ask("flaky-hunter", { by: "ci", parent: tests, budget: "USD:1.00" });
   await say(tests, "delegate", { delegate_id: "d3", agent: "flaky-hunter", child_job_id: hunter });
+  await pass(24);
   await spend(hunter, 0.83);
   await say(hunter, "log", { level: "info", message: "reruns ledger.test.ts with another seed" });
   await say(hunter, "progress", { current: 7, total: 20, units: "runs" });
@@ -183,6 +186,7 @@ export async function fillJobs({
   const scan = await ask("security-scan", { by: "ci", parent: root, budget: "USD:1.50" });
   await say(root, "delegate", { delegate_id: "d4", agent: "security-scan", child_job_id: scan });
   await say(scan, "log", { level: "info", message: "looks through 812 packages for known holes" });
+  await pass(38);
   await say(scan, "progress", { current: 96, total: 812, units: "packages" });
   await spend(scan, 0.11);
   await pass(6);
@@ -241,6 +245,7 @@ export async function fillJobs({
     call_id: "call_open",
     args: { workspace: "billing", dryRun: true },
   });
+  await pass(2);
   const research = await ask("research", { by: "ann", budget: "USD:5.00" });
   await spend(research, 4.21);
   await say(research, "log", { level: "info", message: "compares the tariffs of nine carriers" });

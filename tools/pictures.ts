@@ -108,7 +108,6 @@ async function takeWork(browser: Browser): Promise<void> {
     ".lines li",
   ];
   await take(browser, plane, { name: "work", path: `/work/${job}`, shown });
-  await take(browser, plane, { name: "work-dark", path: `/work/${job}`, shown, isDark: true });
 }
 
 type Place = Pick<Daemon, "url" | "token">;

@@ -6,6 +6,7 @@ import { after, before, suite, type TestContext, test } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { build } from "vite";
 import { type Answer, type Input, type OperationName, request } from "../../src/wire/api/index.ts";
+import { type JobEntry, linesOf, moneyOf } from "../../web/src/words/job.ts";
 import { duration, timeLeft } from "../../web/src/words/time.ts";
 import { findBrowser, launchBrowser } from "./browser.ts";
 import { fillAgents } from "./fill.ts";
@@ -24,6 +25,62 @@ test("ages count what is over, times left what is to come, and neither goes back
   assert.deepEqual(ages.map(duration), ["51 s", "71 s", "119 s", "2 min", "119 min", "2 h", "2 d"]);
   const left = [0, 100, 119_001, 599_000, 7_141_000, 172_000_000];
   assert.deepEqual(left.map(timeLeft), ["0 s", "1 s", "2 min", "10 min", "2 h", "2 d"]);
+});
+
+test("money is said as people say it, and exactly as far as they read", () => {
+  const said = [
+    ["1234.5", "USD"],
+    ["0.0042", "USD"],
+    ["-0.25", "EUR"],
+    ["12.50", "credits"],
+  ] as const;
+  assert.deepEqual(
+    said.map(([amount, currency]) => moneyOf(amount, currency)),
+    ["$1\u202f234.50", "$0.0042", "−€0.25", "12.5 credits"],
+  );
+});
+
+test("what belongs together in a job is one line, whoever spelled it", () => {
+  const said = (sequence: number, kind: string, body: object): JobEntry => {
+    const rest = { busSequence: 0, topic: "", atMs: sequence, actor: "", id: "job" };
+    return { ...rest, sequence, type: "job.emitted", kind, body } as const;
+  };
+  const lines = linesOf(
+    [
+      said(1, "progress", { current: 1, total: 3 }),
+      said(2, "progress", { current: 2, total: 3 }),
+      said(3, "tool_call", { tool: "search", call_id: "a", args: { q: 1 } }),
+      said(4, "tool_call", { name: "fetch", tool_call_id: "b", arguments: {} }),
+      said(5, "tool_result", { tool_call_id: "b", error: "no route" }),
+      said(6, "tool_result", { call_id: "a", result: [1] }),
+      said(7, "result_chunk", { data: "b2s=", encoding: "base64", more: true }),
+      said(8, "result_chunk", { data: "!", more: false }),
+      said(9, "tool_result", { call_id: "of long ago", result: null }),
+      said(10, "log", { message: 7, level: {} }),
+      said(11, "x-vendor.acme.note", { a: 1 }),
+    ].reverse(),
+  );
+  const words = lines.toReversed().map((line): unknown => {
+    switch (line.kind) {
+      case "progress":
+        return [line.progress.current, line.times];
+      case "tool":
+        return [line.tool, line.result?.value, line.result?.error?.message];
+      case "chunks":
+        return [line.count, line.length, line.isOver, line.end];
+      default:
+        return line.kind;
+    }
+  });
+  assert.deepEqual(words, [
+    [2, 2],
+    ["search", [1], undefined],
+    ["fetch", null, "no route"],
+    [2, 3, true, "!"],
+    ["of long ago", null, undefined],
+    "log",
+    "other",
+  ]);
 });
 
 // Most of the time is spent waiting for what the page asks for once a second.
@@ -381,9 +438,12 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     await page.goto(`${workshop.url}/work/${id}`);
     await shows(page, ".tree", /boss.*helper/s);
     await shows(page, ".lines li", /delegates helper/);
-    await act(page, "Cancel boss", /asked to end, and has 30 s.*What it delegated/);
+    await page.locator(".actions").getByRole("button", { name: "Cancel boss" }).click();
+    await shows(page, "dialog", /asked to end, and has 30 s.*What it delegated/);
+    await page.getByLabel("Why").fill("the plan has changed");
+    await page.locator("dialog").getByRole("button", { name: "Cancel boss" }).click();
     await shows(page, ".panel .standing", /cancelled/);
-    await shows(page, ".panel .failure", /cancelled from the dashboard/);
+    await shows(page, ".panel .failure", /the plan has changed/);
     await page.locator(".tree").getByText("helper").click();
     await shows(page, ".panel h2", /helper/);
     await shows(page, ".panel .standing", /cancelled/);

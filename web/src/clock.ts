@@ -8,6 +8,8 @@ export const now = signal(Date.now());
 /** An answer said what time it is there. */
 export function setClock(nowMs: number): void {
   offsetMs = nowMs - Date.now();
+  // Ages that are far off are not left standing until the next tick.
+  if (Math.abs(now.peek() - nowMs) > 2_000) now.value = nowMs;
 }
 
 export function nowMs(): number {

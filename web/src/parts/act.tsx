@@ -17,7 +17,9 @@ export type Action = {
   readonly consequence: string;
   /** Said when it is done. */
   readonly done: string;
-  readonly run: () => Promise<unknown>;
+  /** What may be said along with it, by its label. */
+  readonly word?: string;
+  readonly run: (word: string) => Promise<unknown>;
 };
 
 const asked = signal<Action | undefined>(undefined);
@@ -59,8 +61,10 @@ export function ReadOnlyHint(): JSX.Element | null {
 
 export function Confirmation(): JSX.Element | null {
   const action = asked.value;
+  const word = useSignal("");
   if (!action) return null;
   const close = (): void => {
+    word.value = "";
     asked.value = undefined;
   };
   return (
@@ -69,11 +73,25 @@ export function Confirmation(): JSX.Element | null {
       verb={action.verb}
       onClose={close}
       onSubmit={async () => {
-        await action.run();
+        await action.run(word.value);
+        word.value = "";
         notify(action.done);
       }}
     >
       <p>{action.consequence}</p>
+      {action.word !== undefined && (
+        <label class="word">
+          <span>{action.word}</span>
+          <input
+            type="text"
+            autocomplete="off"
+            maxLength={500}
+            onInput={(event) => {
+              word.value = event.currentTarget.value;
+            }}
+          />
+        </label>
+      )}
     </Ask>
   );
 }

@@ -319,7 +319,9 @@ function CancelJob({ job }: { readonly job: JobDetail }): JSX.Element | null {
             ? "It ends now; nobody works on it yet."
             : `It is asked to end, and has 30 s to leave things tidy.${follows}`,
         done: `${name} is asked to end.`,
-        run: () => call("cancelJob", { jobId: job.id, reason: "cancelled from the dashboard" }),
+        word: "Why (the agent is told)",
+        run: (reason) =>
+          call("cancelJob", { jobId: job.id, reason: reason || "cancelled from the dashboard" }),
       }}
     />
   );

@@ -185,7 +185,6 @@ function Totals(): JSX.Element {
 
 function Counts({ overview }: { readonly overview: Overview | undefined }): JSX.Element {
   const agents = overview?.counts.agents;
-  const tasks = overview?.counts.tasks;
   return (
     <>
       <a class="tile" href="/agents">
@@ -198,17 +197,32 @@ function Counts({ overview }: { readonly overview: Overview | undefined }): JSX.
         <Total value={overview?.counts.leases} one="lease held" many="leases held" />
         <small>{overview && count(overview.counts.elections, "group", "groups")}</small>
       </a>
-      <a class="tile" href="/tasks">
-        <Total
-          value={tasks && tasks.pending + tasks.claimed + tasks.delayed}
-          one="task open"
-          many="tasks open"
-        />
+      <WorkTile counts={overview?.counts} />
+    </>
+  );
+}
+
+/** Jobs while there are any that have not ended, else tasks. */
+function WorkTile({ counts }: { readonly counts: Overview["counts"] | undefined }): JSX.Element {
+  const { tasks, jobs } = counts ?? {};
+  const openTasks = tasks && tasks.pending + tasks.claimed + tasks.delayed;
+  if (jobs && jobs.running + jobs.pending > 0) {
+    return (
+      <a class="tile" href="/work">
+        <Total value={jobs.running} one="job runs" many="jobs run" />
         <small>
-          {tasks && `${number(tasks.claimed)} claimed · ${number(tasks.pending)} pending`}
+          {number(jobs.pending)} waiting · {count(openTasks ?? 0, "task", "tasks")} open
         </small>
       </a>
-    </>
+    );
+  }
+  return (
+    <a class="tile" href="/tasks">
+      <Total value={openTasks} one="task open" many="tasks open" />
+      <small>
+        {tasks && `${number(tasks.claimed)} claimed · ${number(tasks.pending)} pending`}
+      </small>
+    </a>
   );
 }
 
