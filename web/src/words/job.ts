@@ -1,5 +1,5 @@
 /** What jobs say of themselves, as people read it. Bodies come as they were sent: nothing in them is certain. */
-import type { Entry, JobProgress, WorkEntry } from "../api.ts";
+import type { Entry, JobProgress, WorkEntry } from "tipstaff/client";
 import { number } from "./time.ts";
 
 const signs: Readonly<Record<string, string>> = { USD: "$", EUR: "€", GBP: "£" };
