@@ -101,7 +101,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
   const isNew = log.lastSequence === 0;
   const clock = new SteadyClock();
   const find = new FindView({ afterTurn: setImmediate });
-  const work = new WorkView();
+  const jobs = new WorkView();
   const model = options.embedder && openModel(options.embedder, { clock, find, warn });
   if (model) opened.use(model);
   const metrics = new Metrics({ methods: methodPaths });
@@ -111,7 +111,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
     await Plane.open({
       log,
       clock,
-      views: model ? [find, work, model] : [find, work],
+      views: model ? [find, jobs, model] : [find, jobs],
       onCommit: (commit) => {
         metrics.observeCommit(commit);
         timeline.observeCommit(commit);
@@ -203,7 +203,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       return await plane.read(() => find.search(question, asked));
     },
     ...looks,
-    work,
+    work: jobs,
     ranking: () => (model ? find.ranking(model.trouble) : { ranking: "table" }),
     ...(options.taskLimits ? { taskLimits: options.taskLimits } : {}),
     isReady: () => !isClosing,

@@ -1,50 +1,48 @@
 /** A daemon in this process whose agents are functions of the test. */
 import assert from "node:assert/strict";
-import { randomBytes, randomUUID } from "node:crypto";
-import { sessionId } from "../../src/core/index.ts";
-import type { Handler } from "../../src/runtime/in-process.ts";
-import { Runtime } from "../../src/runtime/runtime.ts";
+import { randomBytes } from "node:crypto";
+import { ARCPClient } from "../../src/client/arcp/index.ts";
+import type { Handler } from "../../src/runtime/index.ts";
 import { type Daemon, serve } from "../../src/serve.ts";
-import { openSession } from "../../src/testing/commands.ts";
+import { pairMemoryTransports } from "../../src/transport/index.ts";
 
 export class Workshop implements AsyncDisposable {
   readonly url: string;
   /** Lets one browser see and act. */
   readonly link: string;
   readonly #daemon: Daemon;
-  readonly #runtime: Runtime;
+  readonly #client: ARCPClient;
 
   static async open(): Promise<Workshop> {
-    const onFault = (fault: unknown): never => {
-      throw fault;
-    };
+    const token = randomBytes(16).toString("hex");
     const daemon = await serve({
       version: "0.0.0",
       grpc: [{ host: "127.0.0.1", port: 0 }],
       http: [{ host: "127.0.0.1", port: 0 }],
       isHttpOptional: false,
       isAnyHostAllowed: false,
-      token: randomBytes(16).toString("hex"),
+      token,
       warn: (message) => assert.fail(message),
-      onFault,
+      onFault: (fault) => {
+        throw fault;
+      },
     });
-    const newId = (kind: string): string => `${kind}_${randomUUID().replaceAll("-", "")}`;
-    const runtime = await Runtime.open({ plane: daemon.plane, newId, onFault });
-    await daemon.plane.submit(openSession("ann"), { actor: "test" }, () => undefined);
-    return new Workshop(daemon, runtime);
+    const [here, there] = pairMemoryTransports();
+    daemon.work.accept(there);
+    return new Workshop(daemon, await ARCPClient.connect(here, { token }));
   }
 
-  private constructor(daemon: Daemon, runtime: Runtime) {
+  private constructor(daemon: Daemon, client: ARCPClient) {
     const [place] = daemon.http;
     assert(place && "port" in place);
     this.url = `http://127.0.0.1:${place.port}`;
     this.link = this.url + daemon.makeLink();
     this.#daemon = daemon;
-    this.#runtime = runtime;
+    this.#client = client;
   }
 
   agent(name: string, handler: Handler): void {
-    this.#runtime.registerAgent(name, handler);
+    this.#daemon.work.registerAgent(name, handler);
   }
 
   /** The id of the job. */
@@ -52,24 +50,15 @@ export class Workshop implements AsyncDisposable {
     agent: string,
     {
       input = null,
-      capabilities = {},
-    }: { readonly input?: unknown; readonly capabilities?: object } = {},
+      lease = {},
+    }: { readonly input?: unknown; readonly lease?: Readonly<Record<string, string[]>> } = {},
   ): Promise<string> {
-    const { value, refusal } = await this.#runtime.submit({
-      agent,
-      input: JSON.stringify(input),
-      capabilities,
-      sessionId: sessionId("sess_ann"),
-      principal: "ann",
-      requestId: randomUUID(),
-      traceId: randomBytes(16).toString("hex"),
-    });
-    if (refusal) assert.fail(refusal.message);
-    return value.job.id;
+    const job = await this.#client.submit({ agent, input, lease });
+    return job.jobId;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#runtime[Symbol.asyncDispose]();
+    await this.#client.close();
     await this.#daemon[Symbol.asyncDispose]();
   }
 }

@@ -228,12 +228,15 @@ test("a job that is being prepared is shown to nobody", async () => {
   assert.equal((await to.done("listJobs", {})).total, 4);
 });
 
-test("a daemon that runs no jobs says so", async () => {
+test("a door that takes no jobs says where they are taken", async () => {
   await using door = await openTestDoor();
   await using bare = await openTestDoor({ submitJob: undefined });
   assert.equal((await door.done("submitJob", { agent: "echo" })).state, "pending");
   const { code, message } = await bare.refused("submitJob", { agent: "echo" });
-  assert.deepEqual([code, message], ["skill_not_found", "no agent runs jobs in this daemon"]);
+  assert.deepEqual(
+    [code, message],
+    ["skill_not_found", "jobs are not taken over HTTP here; submit them over ARCP"],
+  );
 });
 
 test("jobs are counted for Prometheus by where they stand", async () => {

@@ -34,7 +34,11 @@ export function jobHandlers({
     getJob: (input, call) => getJob(parts, input, call),
     listJobEvents: (input, call) => listJobEvents(parts, input, call),
     submitJob: async (asked, { key }) => {
-      if (!submitJob) return refused("skill_not_found", "no agent runs jobs in this daemon");
+      if (!submitJob)
+        return refused(
+          "skill_not_found",
+          "jobs are not taken over HTTP here; submit them over ARCP",
+        );
       const { input = null, ...rest } = asked;
       const named = key === undefined ? {} : { key: { text: key, fingerprint: printOf(asked) } };
       const outcome = await submitJob({ ...rest, input: JSON.stringify(input), ...named });
