@@ -42,7 +42,16 @@ function plain(value: number): string {
 
 /** `1.20 of 5.00 USD`; of several currencies, each. */
 export function spentOf({ budget }: Job): string {
-  return budget.map(({ currency, cap, spent }) => `${spent} of ${cap} ${currency}`).join(" · ");
+  return budget
+    .map(({ currency, cap, spent }) => `${likewise(spent, cap)} of ${cap} ${currency}`)
+    .join(" · ");
+}
+
+/** With at least as many digits behind the point as the other has. */
+function likewise(amount: string, other: string): string {
+  const [whole = "", fraction = ""] = amount.split(".");
+  const digits = fraction.padEnd(other.split(".")[1]?.length ?? 0, "0");
+  return digits === "" ? whole : `${whole}.${digits}`;
 }
 
 /** Whether all of some currency is spent. */

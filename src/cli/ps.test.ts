@@ -25,7 +25,7 @@ test("jobs that run are listed with how far they are, what they cost and what th
       agent: "writer@2",
       parentId: "job_1",
       progress: { current: 1_200, total: 4_800, units: "pages" },
-      budget: [{ currency: "USD", cap: "2.00", spent: "2.10", reserved: "0" }],
+      budget: [{ currency: "USD", cap: "2.00", spent: "2.1", reserved: "0" }],
     }),
     job({ id: "job_3", agent: "painter", state: "pending" }),
     job({ id: "job_4", agent: "slow", cancelling: { reason: "", untilMs: nowMs } }),
