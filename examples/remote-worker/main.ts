@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { ARCPClient } from "tipstaff/arcp";
 import { ARCPServer } from "tipstaff/runtime";
 
-const [language = "typescript", python = "python3"] = process.argv.slice(2);
+const [language, python = "python3"] = process.argv.slice(2);
 const here = import.meta.dirname;
 const dataDirectory = await mkdtemp(join(tmpdir(), "tipstaff-example-"));
 const options = { bearer: { "worker-token": "worker", "demo-token": "ada" }, dataDirectory };

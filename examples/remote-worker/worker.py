@@ -2,12 +2,11 @@
 
 import asyncio, json, os, sys, uuid
 from contextlib import suppress
-
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 PREFIX = "x-vendor.tipstaff.worker."
-URL = os.environ.get("ARCP_URL", "ws://127.0.0.1:7777/arcp")
+URL, TOKEN = os.environ.get("ARCP_URL", "ws://127.0.0.1:7777/arcp"), os.environ["ARCP_TOKEN"]
 OFFERS = [{"name": "count", "version": "1.0.0", "idempotent": False}]
 WORKER_ID = f"wrk_{uuid.uuid4()}"  # Of this process: whoever says it has what this process has.
 runs: dict[str, "Run"] = {}
@@ -48,9 +47,8 @@ class Run:
 
     def kept(self, number: int) -> None:
         while self.said and self.said[0][1]["worker_seq"] <= number:
-            type_, _ = self.said.pop(0)
             self.room.release()
-            if type_ != "event":
+            if self.said.pop(0)[0] != "event":
                 runs.pop(self.held["job_id"], None)
 
     async def resume(self, verdict: dict, socket) -> None:
@@ -82,9 +80,8 @@ async def hear(socket, type_: str, payload: dict) -> None:
 async def main() -> None:
     async for socket in connect(URL, max_size=2**24):  # Connects again, later each time that it fails.
         with suppress(ConnectionClosed):
-            auth = {"scheme": "bearer", "token": os.environ["ARCP_TOKEN"]}
-            hello = {"client": {"name": "counter", "version": "1.0.0"}, "auth": auth}
-            await send(socket, "session.hello", hello)
+            client, auth = {"name": "counter", "version": "1.0.0"}, {"scheme": "bearer", "token": TOKEN}
+            await send(socket, "session.hello", {"client": client, "auth": auth})
             async for text in socket:
                 frame = json.loads(text)
                 if frame["type"] == "session.welcome":

@@ -17,5 +17,4 @@ const worker = await connectWorker(ARCP_URL, {
   offers: [{ name: "count", version: "1.0.0", handler: count }],
   jobsAtOnce: 4,
 });
-console.error(`${worker.workerId} is at work`);
 await worker.closed;

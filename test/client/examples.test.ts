@@ -16,6 +16,8 @@ const examples: Readonly<Record<string, RegExp>> = {
     /^scraper registered with a daemon at http:\/\/127\.0\.0\.1:\d+, gone when this ends\n$/,
   "status-writer":
     /^migrator asks: delete the old tables\?\nit is idle, then gone, and so is its file\n$/,
+  "remote-worker":
+    /^count@1\.0\.0 counted to 20 in another process, over a restart of the runtime\n$/,
   leader: /term 2: planner-2 leads\neach planner planned once, in its own term/,
 };
 

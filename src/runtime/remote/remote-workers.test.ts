@@ -20,6 +20,8 @@ class Scene implements AsyncDisposable {
   readonly clock: ManualClock = new ManualClock();
   readonly #log: Log = new MemoryLog();
   #ids = 0;
+  /** Commits that wait, if they are to. */
+  held: (() => void)[] | undefined;
   plane!: Plane;
   runtime!: Runtime;
   workers!: RemoteWorkers;
@@ -36,7 +38,11 @@ class Scene implements AsyncDisposable {
     const onFault = (fault: unknown): void => {
       throw fault;
     };
-    ({ plane: this.plane } = await openPlane({ log: this.#log, clock }));
+    const afterTurn = (run: () => void): void => {
+      if (this.held) this.held.push(run);
+      else setImmediate(run);
+    };
+    ({ plane: this.plane } = await openPlane({ log: this.#log, clock, afterTurn }));
     this.runtime = new Runtime({ plane: this.plane, newId: this.newId, onFault });
     this.workers = new RemoteWorkers(this.runtime, { graceMs, clock, ...options });
   }
@@ -277,6 +283,27 @@ test("a job that never arrived is sent again to the process that it was meant fo
   gate.open();
   await turns(20);
   assert.deepEqual(await scene.told(id), [begun, one, two, '"done"']);
+});
+
+test("what a worker is told to forget has ended for good: a crash cannot bring it back", async () => {
+  await using scene = await Scene.open();
+  const gate = new Gate();
+  const program = programOf(gate.handler);
+  const cable = new Cable(scene.workers, program);
+  await turns();
+  await scene.submit();
+  await turns(10);
+  scene.held = [];
+  gate.open();
+  await turns(10);
+  cable.cut();
+  const second = new Cable(scene.workers, program);
+  await turns(10);
+  assert.deepEqual([second.passed, program.size], [["offer"], 1], "its end is decided, not kept");
+  for (const commit of scene.held.splice(0)) commit();
+  scene.held = undefined;
+  await turns(10);
+  assert.deepEqual([second.passed[1], program.size], ["welcome", 0]);
 });
 
 test("a child's job is lost with its pipes", async () => {

@@ -1,0 +1,174 @@
+/** Workers and runtimes in real processes, over WebSockets and pipes, killed at any moment. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ARCPServer, startChildWorker } from "../../src/arcp-server.ts";
+import { ARCPClient } from "../../src/client/arcp/index.ts";
+import { Random } from "../../src/testing/random.ts";
+import { temporaryDirectory } from "../../src/testing/temporary.ts";
+
+const bearer = { "worker-token": "worker", "ada-token": "ada" };
+const token = "ada-token";
+
+/** A program of ours in a process that is killed when the block ends. */
+class Program implements AsyncDisposable {
+  readonly #child: ChildProcess;
+
+  constructor(name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    const { NODE_TEST_CONTEXT: _, ...outer } = process.env;
+    this.#child = spawn(process.execPath, [join(import.meta.dirname, name), ...args], {
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...outer, ARCP_TOKEN: "worker-token", ...env },
+    });
+  }
+
+  async line(): Promise<string> {
+    assert(this.#child.stdout);
+    const [line] = await once(createInterface({ input: this.#child.stdout }), "line");
+    return String(line);
+  }
+
+  async kill(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const exited = once(this.#child, "exit");
+    this.#child.kill("SIGKILL");
+    await exited;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+  }
+}
+
+/** Until the agent is offered: an agent that nobody has offered yet is refused. */
+async function untilOffered(client: ARCPClient, agent: string): Promise<void> {
+  for (;;) {
+    try {
+      await client.submit({ agent, input: { steps: 0 } });
+      return;
+    } catch (error) {
+      assert.equal((error as { code?: string }).code, "AGENT_NOT_AVAILABLE");
+      await sleep(20);
+    }
+  }
+}
+
+function startsIn(path: string): ReadonlyMap<string, number> {
+  const starts = new Map<string, number>();
+  for (const line of readFileSync(path, "utf8").split("\n").filter(Boolean)) {
+    starts.set(line, (starts.get(line) ?? 0) + 1);
+  }
+  return starts;
+}
+
+test("workers that are killed at any moment finish every job that may be run again, and start no other twice", async (context) => {
+  const seed = Date.now() % 100_000;
+  context.diagnostic(`seed ${seed}`);
+  const random = new Random(seed);
+  await using directory = await temporaryDirectory();
+  const starts = join(directory.path, "starts");
+  writeFileSync(starts, "");
+  await using server = await ARCPServer.open({ bearer, workerGraceMs: 300 });
+  const { url } = await server.listen({ port: 0 });
+  const env = { ARCP_URL: url, STARTS: starts };
+  await using client = await ARCPClient.connect(url, { token });
+  let worker = new Program("remote-worker.ts", [], env);
+  try {
+    await untilOffered(client, "again");
+    const names = ["again", "once"] as const;
+    const jobs = await Promise.all(
+      Array.from({ length: 12 }, (_, at) =>
+        client.submit({ agent: names[at % 2] ?? "again", input: { steps: 15 } }),
+      ),
+    );
+    const ends = Promise.all(
+      jobs.map((job) => job.done.then(({ final_status }) => final_status).catch(() => "error")),
+    );
+    for (let kill = 0; kill < 3; kill += 1) {
+      await sleep(random.between(20, 400));
+      await worker.kill();
+      worker = new Program("remote-worker.ts", [], env);
+    }
+    const ended = await ends;
+    for (const [at, job] of jobs.entries()) {
+      if (at % 2 === 0) assert.equal(ended[at], "success", `job ${job.jobId} may be run again`);
+      else assert((startsIn(starts).get(job.jobId) ?? 0) <= 1, `job ${job.jobId} may not`);
+    }
+  } finally {
+    await worker.kill();
+  }
+});
+
+test("a runtime that is killed and started again hears the rest of what its worker says, once", async () => {
+  await using directory = await temporaryDirectory();
+  const starts = join(directory.path, "starts");
+  writeFileSync(starts, "");
+  const data = join(directory.path, "data");
+  const first = new Program("remote-server.ts", [data]);
+  const url = await first.line();
+  await using _worker = new Program("remote-worker.ts", [], { ARCP_URL: url, STARTS: starts });
+  const { port } = new URL(url);
+  let server = first;
+  try {
+    await using client = await ARCPClient.connect(url, { token });
+    await untilOffered(client, "once");
+    const job = await client.submit({ agent: "once", input: { steps: 60 } });
+    const said: string[] = [];
+    for await (const { view } of job.events()) {
+      if (view?.kind === "log") said.push(view.message);
+      if (said.length !== 10 && said.length !== 30) continue;
+      if (view?.kind !== "log") continue;
+      await server.kill();
+      server = new Program("remote-server.ts", [data, port]);
+      assert.equal(await server.line(), url);
+    }
+    assert.equal((await job.done).final_status, "success");
+    assert.deepEqual(
+      said,
+      Array.from({ length: 60 }, (_, at) => String(at + 1)),
+    );
+    assert.equal(startsIn(starts).get(job.jobId), 1);
+  } finally {
+    await server.kill();
+  }
+});
+
+test("a child on its pipes works, is started anew when it dies, and ends with its owner", async () => {
+  await using directory = await temporaryDirectory();
+  const starts = join(directory.path, "starts");
+  writeFileSync(starts, "");
+  const { NODE_TEST_CONTEXT: _, ...outer } = process.env;
+  await using server = await ARCPServer.open({ bearer });
+  const { url } = await server.listen({ port: 0 });
+  await using client = await ARCPClient.connect(url, { token });
+  const exits: unknown[] = [];
+  const program = join(import.meta.dirname, "remote-worker.ts");
+  const child = startChildWorker(process.execPath, [program], {
+    accept: (transport) => server.accept(transport),
+    token: "worker-token",
+    environment: { ...outer, STARTS: starts },
+    onExit: ({ code, signal }) => exits.push(signal ?? code),
+    restartMs: 10,
+  });
+  try {
+    await untilOffered(client, "again");
+    const job = await client.submit({ agent: "again", input: { steps: 30 } });
+    for await (const { view } of job.events()) {
+      // Its first start, of two: what a child had is known to be lost with it, and needs no grace.
+      if (view?.kind !== "log" || view.message !== "5" || exits.length > 0) continue;
+      assert(child.pid !== undefined);
+      process.kill(child.pid, "SIGKILL");
+    }
+    assert.equal((await job.done).final_status, "success");
+    assert.equal(startsIn(starts).get(job.jobId), 2);
+  } finally {
+    await child[Symbol.asyncDispose]();
+  }
+  assert.deepEqual(exits, ["SIGKILL", 0]);
+  assert.equal(child.pid, undefined);
+});
