@@ -2,10 +2,10 @@
  * A runtime for agents in one object: the log, the one writer, who does the work, and the ARCP door, put together.
  * In a program of its own, or inside another one's HTTP server; `tipstaff up` has one beside its other doors.
  */
-import { createHash, randomFillSync, timingSafeEqual } from "node:crypto";
+import { createHash, randomFillSync, randomUUID, timingSafeEqual } from "node:crypto";
 import type { Server } from "node:http";
 import manifest from "../package.json" with { type: "json" };
-import type { Job, SessionId } from "./core/index.ts";
+import { type Job, type SessionId, sessionId } from "./core/index.ts";
 import {
   type Accepted,
   type ArcpDoor,
@@ -17,15 +17,17 @@ import {
   type Verify,
 } from "./doors/arcp/index.ts";
 import { type Log, MemoryLog, SqliteLog } from "./log/index.ts";
-import { type Clock, keepTime, Plane, SteadyClock } from "./plane/index.ts";
+import { type Clock, keepTime, type Outcome, Plane, SteadyClock } from "./plane/index.ts";
 import {
   type AgentOptions,
   type Around,
   type Handler,
   type IdKind,
+  type JobRequest,
   type Provisioner,
   Runtime,
   type RuntimeOptions,
+  type Submitted,
 } from "./runtime/index.ts";
 import { RemoteWorkers, type WorkerOffer } from "./runtime/remote/index.ts";
 import type { Transport } from "./transport/index.ts";
@@ -120,7 +122,10 @@ export type DoorSettings = RejectionOptions & {
   readonly workingDirectory?: string;
   /** Who may see jobs that others asked for. By default, nobody. */
   readonly authorizeObserve?: (principal: string, job: SeenJob, operation: Observation) => boolean;
-  /** Who may offer agents from another process, and get jobs for them. By default, all who have a token. */
+  /**
+   * Who may offer agents from another process, and get jobs for them, whoever asked. By default, nobody: a caller
+   * must not become the worker of others.
+   */
   readonly mayWork?: (principal: string, offer: WorkerOffer) => boolean;
   /** How long such a process may be away before what it had is another's, or ends. A minute, if absent. */
   readonly workerGraceMs?: number;
@@ -198,10 +203,10 @@ export class ARCPServer implements AsyncDisposable {
       pace: (sessionId: SessionId) => this.#door.pace(sessionId),
       onFault,
     });
-    const { mayWork, workerGraceMs: graceMs } = settings;
+    const { mayWork = () => false, workerGraceMs: graceMs } = settings;
     this.#remoteWorkers = new RemoteWorkers(this.#runtime, {
       clock,
-      ...(mayWork && { mayWork }),
+      mayWork,
       ...(graceMs !== undefined && { graceMs }),
     });
     this.#door = openArcpDoor({
@@ -236,6 +241,18 @@ export class ARCPServer implements AsyncDisposable {
   /** What the name means without a version. */
   setDefaultAgentVersion(name: string, version: string): void {
     this.#runtime.catalogue.setDefault(name, version);
+  }
+
+  /** For callers that have no session here, and hear of their jobs otherwise: through other doors. */
+  submit(
+    request: Omit<JobRequest, "sessionId" | "requestId" | "traceId">,
+  ): Promise<Outcome<Submitted>> {
+    return this.#runtime.submit({
+      ...request,
+      sessionId: sessionId(`none/${request.principal}`),
+      requestId: randomUUID(),
+      traceId: randomUUID().replaceAll("-", ""),
+    });
   }
 
   /** Messages of a vendor's type go there. */

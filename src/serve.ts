@@ -150,6 +150,8 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       bearer: { [options.token]: "local" },
       runtime: { name: "tipstaff", version: options.version },
       closeGraceMs: stopMs,
+      // All who have the token are one user.
+      mayWork: () => true,
       onFault: (fault) => warn("a session failed", fault),
     }),
   );
@@ -206,6 +208,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
     work: jobs,
     ranking: () => (model ? find.ranking(model.trouble) : { ranking: "table" }),
     ...(options.taskLimits ? { taskLimits: options.taskLimits } : {}),
+    submitJob: (request) => work.submit({ ...request, principal: "local" }),
     isReady: () => !isClosing,
     hosts: options.isAnyHostAllowed ? "any" : options.http.flatMap(hostOf),
     onFault: (fault, path) => warn(`${path} failed`, fault),

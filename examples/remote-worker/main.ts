@@ -13,7 +13,11 @@ import { ARCPServer } from "tipstaff/runtime";
 const [language, python = "python3"] = process.argv.slice(2);
 const here = import.meta.dirname;
 const dataDirectory = await mkdtemp(join(tmpdir(), "tipstaff-example-"));
-const options = { bearer: { "worker-token": "worker", "demo-token": "ada" }, dataDirectory };
+const options = {
+  bearer: { "worker-token": "worker", "demo-token": "ada" },
+  mayWork: (principal: string) => principal === "worker",
+  dataDirectory,
+};
 
 let server = await ARCPServer.open(options);
 const { port, url } = await server.listen({ port: 0 });

@@ -73,7 +73,7 @@ test("workers that are killed at any moment finish every job that may be run aga
   await using directory = await temporaryDirectory();
   const starts = join(directory.path, "starts");
   writeFileSync(starts, "");
-  await using server = await ARCPServer.open({ bearer, workerGraceMs: 300 });
+  await using server = await ARCPServer.open({ bearer, mayWork: () => true, workerGraceMs: 300 });
   const { url } = await server.listen({ port: 0 });
   const env = { ARCP_URL: url, STARTS: starts };
   await using client = await ARCPClient.connect(url, { token });
@@ -143,7 +143,7 @@ test("a child on its pipes works, is started anew when it dies, and ends with it
   const starts = join(directory.path, "starts");
   writeFileSync(starts, "");
   const { NODE_TEST_CONTEXT: _, ...outer } = process.env;
-  await using server = await ARCPServer.open({ bearer });
+  await using server = await ARCPServer.open({ bearer, mayWork: () => true });
   const { url } = await server.listen({ port: 0 });
   await using client = await ARCPClient.connect(url, { token });
   const exits: unknown[] = [];

@@ -281,7 +281,7 @@ export class WorkerStorm implements AsyncDisposable {
     const plane = await Plane.open({ log, clock, onFault, afterTurn });
     const newId = (kind: string): string => `${kind}_${++this.#ids}`;
     const runtime = new Runtime({ plane, newId, onFault });
-    const workers = new RemoteWorkers(runtime, { graceMs, clock });
+    const workers = new RemoteWorkers(runtime, { mayWork: () => true, graceMs, clock });
     this.#server = Object.assign(server, { plane, runtime, workers });
   }
 

@@ -26,14 +26,14 @@ class Scene implements AsyncDisposable {
   runtime!: Runtime;
   workers!: RemoteWorkers;
 
-  static async open(options: RemoteWorkersOptions = {}): Promise<Scene> {
+  static async open(options: Partial<RemoteWorkersOptions> = {}): Promise<Scene> {
     const scene = new Scene();
     await scene.start(options);
     await scene.plane.submit(openSession("ada"), { actor: "test" }, () => undefined);
     return scene;
   }
 
-  async start(options: RemoteWorkersOptions = {}): Promise<void> {
+  async start(options: Partial<RemoteWorkersOptions> = {}): Promise<void> {
     const { clock } = this;
     const onFault = (fault: unknown): void => {
       throw fault;
@@ -44,7 +44,12 @@ class Scene implements AsyncDisposable {
     };
     ({ plane: this.plane } = await openPlane({ log: this.#log, clock, afterTurn }));
     this.runtime = new Runtime({ plane: this.plane, newId: this.newId, onFault });
-    this.workers = new RemoteWorkers(this.runtime, { graceMs, clock, ...options });
+    this.workers = new RemoteWorkers(this.runtime, {
+      mayWork: () => true,
+      graceMs,
+      clock,
+      ...options,
+    });
   }
 
   readonly newId = (kind: string): string => `${kind}_${++this.#ids}`;

@@ -22,8 +22,8 @@ import { RemoteWorker, type WorkerLink } from "./remote-worker.ts";
 export type { WorkerLink } from "./remote-worker.ts";
 
 export type RemoteWorkersOptions = {
-  /** Who may offer what, and get the jobs of others for it. Everyone who has a token, unless it says otherwise. */
-  readonly mayWork?: (principal: string, offer: WorkerOffer) => boolean;
+  /** Who may offer what, and get the jobs of others for it. */
+  readonly mayWork: (principal: string, offer: WorkerOffer) => boolean;
   /** How long a worker may be away. */
   readonly graceMs?: number;
   readonly clock?: Clock;
@@ -51,12 +51,12 @@ export class RemoteWorkers implements Disposable {
   readonly #away = new Map<RemoteWorker, number>();
   readonly #closing = new AbortController();
 
-  constructor(runtime: Runtime, options: RemoteWorkersOptions = {}) {
-    const { graceMs = coreLimits.workerGraceMs, clock = new SteadyClock() } = options;
+  constructor(runtime: Runtime, options: RemoteWorkersOptions) {
+    const { mayWork, graceMs = coreLimits.workerGraceMs, clock = new SteadyClock() } = options;
     this.#runtime = runtime;
     this.#graceMs = graceMs;
     this.#clock = clock;
-    this.#mayWork = options.mayWork ?? (() => true);
+    this.#mayWork = mayWork;
     runtime.plane.peek(({ jobs }) => {
       for (const job of jobs.byId.values()) {
         if (job.state !== "running" || !job.worker.isRemote) continue;
