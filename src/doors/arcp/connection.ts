@@ -18,9 +18,11 @@ import {
   ArcpError,
   type Dialect,
   type DialectTraits,
+  deriveEventId,
   dialects,
   type Effect,
   type Envelope,
+  framePrinter,
   type Heartbeat,
   type Hello,
   heard,
@@ -96,6 +98,8 @@ export class Connection implements Outlet {
   #isLagTold = false;
   #hasSaidGoodbye = false;
   readonly #traces = new Map<JobId, string>();
+  /** What prints the events of a job, for this session. */
+  readonly #printers = new Map<JobId, ReturnType<typeof framePrinter>>();
   /** Jobs of which this peer was told an end that is not theirs: what came was more than it can read. */
   readonly #cutShort = new Set<JobId>();
   readonly #families = new Map<VendorFamily, ReturnType<VendorFamily["attach"]>>();
@@ -468,7 +472,10 @@ export class Connection implements Outlet {
   ): Promise<void> | undefined {
     const { dialect = "spec", features } = this.#session ?? {};
     const listener = { dialect, takesChunks: features?.has("result_chunk") ?? false };
-    if (entry.event.type === "job.ended") this.#traces.delete(jobId);
+    if (entry.event.type === "job.ended") {
+      this.#traces.delete(jobId);
+      this.#printers.delete(jobId);
+    }
     const said = this.#said(entry, listener);
     if (said instanceof Promise) {
       return said.then((found) => this.#number(entry, eventSequence, found, { jobId, traceId }));
@@ -496,7 +503,10 @@ export class Connection implements Outlet {
     if (!session || this.#cutShort.has(jobId)) return;
     const { sessionId, random, dialect } = session;
     const about = { sessionId, random, jobId, traceId };
-    const text = printNumbered(entry, eventSeq, said, about);
+    const text =
+      said.type === "job.event"
+        ? this.#printEvent(entry, eventSeq, said.payload, about)
+        : printNumbered(entry, eventSeq, said, about);
     if (this.#isReadable(text)) {
       this.#sendText(text);
       return;
@@ -510,6 +520,21 @@ export class Connection implements Outlet {
     } as const;
     const payload = JSON.stringify(printJobError(failure, dialect));
     this.#sendText(printNumbered(entry, eventSeq, { type: "job.error", payload }, about));
+  }
+
+  /** The same as `printNumbered`, in half the time: events come by the thousand. */
+  #printEvent(
+    { atMs }: Entry,
+    eventSeq: number,
+    payload: string,
+    { sessionId, random, jobId, traceId }: Parameters<typeof printNumbered>[3],
+  ): string {
+    let print = this.#printers.get(jobId);
+    if (!print) {
+      print = framePrinter({ type: "job.event", sessionId, jobId, traceId });
+      this.#printers.set(jobId, print);
+    }
+    return print(deriveEventId(atMs, random, eventSeq), eventSeq, payload);
   }
 
   /** Some clients stop reading at the first message that is too long (PYR-18). */

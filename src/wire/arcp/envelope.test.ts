@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type FrameHead, printEnvelope, printFrame, readEnvelope } from "./envelope.ts";
+import {
+  type FrameHead,
+  framePrinter,
+  printEnvelope,
+  printFrame,
+  readEnvelope,
+} from "./envelope.ts";
 import type { JsonObject } from "./fields.ts";
 
 const least = { arcp: "1.1", id: "U1", type: "session.ping", payload: {} };
@@ -38,6 +44,16 @@ test("[ARCP-11] what is printed reads as the same, as an object or as text", () 
         extensions: throughText(extensions ?? null) ?? undefined,
         payload: throughText(body),
       });
+    }),
+  );
+});
+
+test("frames that share what stands around their number are printed like any other", () => {
+  fc.assert(
+    fc.property(head, fc.integer({ min: 1 }), (given, eventSeq) => {
+      const { id: first, ...shared } = given;
+      const print = framePrinter(shared);
+      assert.equal(print(first, eventSeq, "{}"), printFrame({ ...given, eventSeq }, "{}"));
     }),
   );
 });

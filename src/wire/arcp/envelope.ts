@@ -115,15 +115,36 @@ export function printEnvelope(head: FrameHead, payload: JsonObject): JsonObject 
 
 /** The same as text, around a payload that was printed before: once, for however many sessions. */
 export function printFrame(head: FrameHead, payloadText: string): string {
-  const { id, type, sessionId, jobId, eventSeq, traceId } = head;
-  let text = `{"arcp":"${protocolVersion}","id":${quote(id)},"type":${quote(type)}`;
+  const { id, eventSeq } = head;
+  const number = eventSeq === undefined ? "" : `,"event_seq":${eventSeq}`;
+  return `${start}${quote(id)}${beforeNumber(head)}${number}${afterNumber(head)}${payloadText}}`;
+}
+
+/** Frames of which one session may get thousands: they differ in id, number and payload only. */
+export function framePrinter(
+  shared: Omit<FrameHead, "id" | "eventSeq">,
+): (id: string, eventSeq: number, payloadText: string) => string {
+  const before = `${beforeNumber(shared)},"event_seq":`;
+  const after = afterNumber(shared);
+  return (id, eventSeq, payloadText) =>
+    `${start}${quote(id)}${before}${eventSeq}${after}${payloadText}}`;
+}
+
+const start = `{"arcp":"${protocolVersion}","id":`;
+
+function beforeNumber({ type, sessionId, jobId }: Omit<FrameHead, "id">): string {
+  let text = `,"type":${quote(type)}`;
   if (sessionId !== undefined) text += `,"session_id":${quote(sessionId)}`;
   if (jobId !== undefined) text += `,"job_id":${quote(jobId)}`;
-  if (eventSeq !== undefined) text += `,"event_seq":${eventSeq}`;
+  return text;
+}
+
+function afterNumber({ traceId, ...head }: Omit<FrameHead, "id">): string {
+  let text = "";
   if (traceId !== undefined && isTraceId(traceId)) text += `,"trace_id":"${traceId}"`;
   const extensions = head.extensions && sendableExtensions(head.extensions);
   if (extensions) text += `,"extensions":${JSON.stringify(extensions)}`;
-  return `${text},"payload":${payloadText}}`;
+  return `${text},"payload":`;
 }
 
 /** Nearly all of it is made of these, and needs no escapes. */

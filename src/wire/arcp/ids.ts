@@ -119,10 +119,16 @@ export function traceIdFrom(text: string): string | undefined {
   return traceContextFrom(text)?.traceId;
 }
 
+/** Events come in bursts, and those of one millisecond share this part. */
+let lastTime: { readonly atMs: number; readonly text: string } = { atMs: Number.NaN, text: "" };
+
 function printTime(atMs: number): string {
+  if (atMs === lastTime.atMs) return lastTime.text;
   if (!(atMs >= 0 && atMs <= timeMax)) throw new RangeError(`not a time for a ULID: ${atMs}`);
   const ms = Math.trunc(atMs);
-  return printDigits(Math.floor(ms / 2 ** 30), 4) + printDigits(ms % 2 ** 30, 6);
+  const text = printDigits(Math.floor(ms / 2 ** 30), 4) + printDigits(ms % 2 ** 30, 6);
+  lastTime = { atMs, text };
+  return text;
 }
 
 /** 40 bits. Numbers beyond would need a session to last for thousands of years. */

@@ -80,6 +80,7 @@ export {
   type Envelope,
   type EnvelopeProblem,
   type FrameHead,
+  framePrinter,
   printEnvelope,
   printFrame,
   protocolVersion,
