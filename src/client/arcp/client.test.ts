@@ -660,6 +660,29 @@ test("[ARCP-220] a submit without an answer is sent again under its id, if the r
   assert.equal((await submitting).jobId, "job_2");
 });
 
+test("[ARCP-220] what is replayed of a job before its acceptance is told again is not lost, its end included", async () => {
+  await using scene = await open();
+  const { runtime, client, time } = scene;
+  await accepted(scene);
+  const [good, bad] = [client.submit({ agent: "good" }), client.submit({ agent: "bad" })];
+  await settled();
+  await runtime.drop();
+  await time.pass(250);
+  const [, , , first, second] = runtime.ofType("job.submit");
+  assert(first && second);
+  await runtime.event("job_2", "one");
+  await runtime.event("job_3", "two");
+  await runtime.result("job_2", 2);
+  const failed = { code: "TIMEOUT", message: "too long" };
+  await runtime.say("job.error", failed, { jobId: "job_3", eventSeq: runtime.nextSeq() });
+  await runtime.accept(first, "job_2");
+  await runtime.accept(second, "job_3");
+  assert.deepEqual(await texts(await good), ["one"]);
+  assert.equal((await (await good).done).result, 2);
+  assert.deepEqual(await texts(await bad), ["two"]);
+  await assert.rejects((await bad).done, { code: "TIMEOUT" });
+});
+
 test("[ARCP-220] otherwise it rejects, unless it has an idempotency key", async () => {
   await using scene = await open();
   const { runtime, client, time } = scene;

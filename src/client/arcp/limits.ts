@@ -30,6 +30,8 @@ export const limits = {
   pendingMax: 10_000,
   /** Jobs that are over, so that what still arrives of them is known for what it is. */
   forgottenJobsMax: 4_096,
+  /** Events that are replayed before the acceptance of their job is told again. */
+  straysMax: 65_536,
   /** Frames that wait for a slow handler; beyond, the oldest are dropped and reported. */
   handlerFramesMax: 4_096,
 

@@ -111,6 +111,11 @@ export class Pending {
     return this.#oldest(isSubscribeOf(jobId)) !== undefined;
   }
 
+  /** Whether the answer to a submit may have been lost with a connection. */
+  hasRepeatedSubmit(): boolean {
+    return this.#oldest(isRepeatedSubmit) !== undefined;
+  }
+
   /** ARCP-213. A child's acceptance is told to its parent's session, too, and answers nothing there. */
   ofAccepted(accepted: Accepted): Waiting<SubmitCall> | undefined {
     const { requestId, traceId, parentJobId, delegateId } = accepted;
@@ -235,6 +240,10 @@ function isAny(waiting: Waiting): waiting is Waiting {
 
 function isSubmit(waiting: Waiting): waiting is Waiting<SubmitCall> {
   return waiting.call.kind === "submit";
+}
+
+function isRepeatedSubmit(waiting: Waiting): waiting is Waiting<SubmitCall> {
+  return isSubmit(waiting) && waiting.isRepeated;
 }
 
 function isList(waiting: Waiting): waiting is Waiting<ListCall> {

@@ -57,12 +57,14 @@ import {
   peers,
 } from "./python-peer.ts";
 import { beginAnew, type Resumption, resume } from "./resumption.ts";
+import { Strays } from "./strays.ts";
 
 export class Session implements Receiver {
   readonly handlers: Handlers;
   readonly jobs: Jobs = new Jobs();
   readonly #settings: Settings;
   readonly #pending = new Pending();
+  readonly #strays = new Strays();
   readonly #leaving = new AbortController();
   /** Where a session of another program's is taken up. */
   readonly #takenUp: ResumePoint | undefined;
@@ -187,6 +189,8 @@ export class Session implements Receiver {
     const followed = this.jobs.submitted(jobId, following, !mustAsk);
     // Somebody else's session gets its events (PYC-17).
     if (mustAsk) this.#follow(followed, { history: true });
+    for (const stray of this.#strays.claim(jobId)) this.#handle(stray);
+    if (!this.#pending.hasRepeatedSubmit()) this.#strays.clear();
     return following;
   }
 
@@ -406,8 +410,22 @@ export class Session implements Receiver {
 
   #tell(envelope: Envelope, event: ReceivedEvent): void {
     const followed = this.jobs.get(envelope.jobId ?? event.jobId);
-    if (!followed) return;
+    if (!followed) {
+      this.#stray(envelope);
+      return;
+    }
     for (const following of this.#audience(followed, envelope)) following.take(event);
+  }
+
+  /** Whether it is of a job whose acceptance may still come. */
+  #isStray(jobId: string | undefined): jobId is string {
+    return jobId !== undefined && !this.jobs.isKnown(jobId) && this.#pending.hasRepeatedSubmit();
+  }
+
+  #stray(envelope: Envelope): void {
+    const { jobId } = envelope;
+    if (!this.#isStray(jobId) || this.#strays.keep(jobId, envelope)) return;
+    this.malformed(`an event of job ${jobId} was dropped: too many wait for an acceptance`);
   }
 
   #audience(followed: Followed, { eventSeq }: Envelope): readonly Following[] {
@@ -421,8 +439,10 @@ export class Session implements Receiver {
     if (outcome.status === "failed") {
       const { error, requestId } = outcome;
       const refusal = { code: error.code, requestId, jobId, traceId: envelope.traceId };
+      // A runtime that says what it refuses has ended a job that we do not know of yet.
+      const isEnd = requestId === undefined && this.#echoesRequests && this.#isStray(jobId);
       const waiting =
-        envelope.type === "job.error"
+        envelope.type === "job.error" && !isEnd
           ? this.#pending.ofJobError(refusal, this.jobs.isKnown(jobId))
           : undefined;
       if (waiting) {
@@ -431,7 +451,10 @@ export class Session implements Receiver {
       }
     }
     const followed = this.jobs.get(jobId);
-    if (!followed) return;
+    if (!followed) {
+      this.#stray(envelope);
+      return;
+    }
     const audience = this.#audience(followed, envelope);
     for (const following of audience) {
       if (outcome.status === "success") following.succeed(outcome);
@@ -649,6 +672,7 @@ export class Session implements Receiver {
   /** The session is gone, and with it everything that only it knew of. */
   #loseSession(error: ArcpError): void {
     this.#isGone = true;
+    this.#strays.clear();
     this.#tellGap(error);
     for (const waiting of this.#pending.all()) {
       const canWait = waiting.call.kind === "submit" || waiting.call.kind === "list";
@@ -733,6 +757,7 @@ export class Session implements Receiver {
     if (this.#ended) return;
     this.#ended = error;
     this.#detach();
+    this.#strays.clear();
     this.#leaving.abort(error);
     for (const waiting of this.#pending.all()) {
       this.#settle(waiting, () => waiting.call.refused(error));
