@@ -124,7 +124,26 @@ const surroundings: Readonly<Record<string, readonly string[]>> = {
   "for a browser": ["--lib", "esnext,dom", "--types", ""],
 };
 
+const arcpProgram = `
+import { ARCPClient, ARCPError, type JobHandle, type Transport } from "tipstaff/arcp";
+
+export async function main(target: string | Transport, signal: AbortSignal): Promise<unknown> {
+  await using client = await ARCPClient.connect(target, { token: "t", onGap: ({ lastEventSeq }) => lastEventSeq });
+  const job: JobHandle = await client.submit({ agent: "a", input: { n: 1 }, lease: { "fs.read": ["/x/*"] }, signal });
+  for await (const event of job.events()) if (event.view?.kind === "progress") return event.view.current;
+  const watched = await client.subscribe(job.jobId, { history: true });
+  const code: string = await watched.done.then(() => "", (error) => error instanceof ARCPError ? error.code : "");
+  return [code, await job.collectChunks(), (await job.done).result, (await client.listJobs()).nextCursor];
+}
+// @ts-expect-error: a client has a token
+export const wrong = ARCPClient.connect("ws://127.0.0.1:7777/arcp", {});
+`;
+
 for (const [where, flags] of Object.entries(surroundings)) {
+  test(`the declarations of the ARCP client say what it takes and gives, ${where}`, async () => {
+    await writeFile(join(user.path, "arcp-typed.ts"), arcpProgram);
+    assert.equal(await compile("arcp-typed.ts", flags), "");
+  });
   test(`its declarations say what it takes and gives, ${where}`, async () => {
     await writeFile(join(user.path, "typed.ts"), program);
     assert.equal(await compile("typed.ts", flags), "");

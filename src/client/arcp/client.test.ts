@@ -1,5 +1,6 @@
 /** The client against a runtime that says whatever a test tells it to. */
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { test } from "node:test";
 import { ManualTime, settled } from "../../testing/manual-time.ts";
 import { type ScriptedOptions, ScriptedRuntime } from "../../testing/scripted-runtime.ts";
@@ -278,6 +279,31 @@ test("a request that is never answered rejects after a minute", async () => {
   assert.equal((await runtime.last("job.cancel")).jobId, "job_1");
 });
 
+test("an error that the session got over is not why it ended later", async () => {
+  const runtime = new ScriptedRuntime();
+  const client = await ARCPClient.connect(await runtime.dial(), { token: "t" });
+  await runtime.error("INTERNAL_ERROR", "a hiccup");
+  await runtime.say("session.ping", { nonce: "p_1" });
+  const list = expecting(client.listJobs());
+  await runtime.drop();
+  await assert.rejects(list, { code: "HEARTBEAT_LOST" });
+});
+
+test("while there is no connection no answer is overdue", async () => {
+  await using scene = await open({ welcome: { resume_window_sec: 600 } });
+  const { runtime, client, time } = scene;
+  const list = client.listJobs();
+  await settled();
+  runtime.isReachable = false;
+  await runtime.drop();
+  await time.pass(90_000, 500);
+  runtime.isReachable = true;
+  await time.pass(10_000, 500);
+  const { id } = await runtime.last("session.list_jobs");
+  await runtime.say("session.jobs", { request_id: id, jobs: [] });
+  assert.deepEqual((await list).jobs, []);
+});
+
 test("[ARCP-209] a submit that is aborted rejects, and the job that comes of it is cancelled", async () => {
   await using scene = await open();
   const { client, runtime } = scene;
@@ -304,6 +330,7 @@ test("[ARCP-209] a job that was accepted is cancelled by its signal, once it is 
   await accepted(scene, "job_1", { signal: first.signal });
   await accepted(scene, "job_2", { signal: second.signal });
   await runtime.result("job_2", null);
+  assert.equal(getEventListeners(second.signal, "abort").length, 0);
   first.abort();
   second.abort();
   await settled();

@@ -37,7 +37,10 @@ export type SubmitOptions = {
   readonly lease?: LeaseShape | undefined;
   /** Another name for `lease`. */
   readonly leaseRequest?: LeaseShape | undefined;
-  readonly leaseConstraints?: LeaseConstraints | undefined;
+  /** Also as it stands on the wire. */
+  readonly leaseConstraints?:
+    | (LeaseConstraints & { readonly expires_at?: string | undefined })
+    | undefined;
   /** The same key and the same request are the same job. */
   readonly idempotencyKey?: string | undefined;
   readonly maxRuntimeSec?: number | undefined;
@@ -366,12 +369,12 @@ export class ARCPClient implements AsyncDisposable {
 }
 
 function printSubmission(options: SubmitOptions): JsonObject {
-  const { agent, input, leaseConstraints, idempotencyKey, maxRuntimeSec } = options;
+  const { agent, input, leaseConstraints = {}, idempotencyKey, maxRuntimeSec } = options;
   return printSubmit({
     agent,
     input,
     leaseRequest: options.lease ?? options.leaseRequest ?? {},
-    leaseConstraints,
+    leaseConstraints: { expiresAt: leaseConstraints.expiresAt ?? leaseConstraints.expires_at },
     idempotencyKey,
     maxRuntimeSec,
     parentJobId: options.parentJobId,

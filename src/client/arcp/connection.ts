@@ -117,7 +117,6 @@ export class Connection {
   }
 
   #take(envelope: Envelope): void {
-    if (this.#isOver) return;
     const opening = this.#opening;
     if (!opening) {
       this.#receiver.received(envelope);

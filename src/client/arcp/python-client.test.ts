@@ -181,6 +181,16 @@ test("[PYC-11] [PYC-13] [PY-60] [PY-59] own and subscribed events are counted ap
   assert.deepEqual([client.lastEventSeq, scene.signals], [4, []]);
 });
 
+test("[PYC-11] what still comes of a subscription that is over is counted where it belongs", async () => {
+  await using scene = await open();
+  const { runtime, client } = scene;
+  const subscribing = client.subscribe("A");
+  await answerSubscribe(scene, await runtime.last("job.subscribe"));
+  (await subscribing).unsubscribe();
+  await runtime.event("A", "late", 7);
+  assert.deepEqual([client.lastEventSeq, scene.signals], [0, []]);
+});
+
 test("[PYC-12] [PY-61] a job that is followed where it was submitted comes twice, and is told once to each", async () => {
   await using scene = await open();
   const { runtime, client } = scene;
