@@ -60,7 +60,8 @@ export class Connection {
     const abort = (): void => opening.reject(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
     try {
-      connection.send(mintId("envelope"), { type: "session.hello", payload: printHello(hello) });
+      const request = { type: "session.hello", payload: printHello(hello) };
+      connection.send(printText(mintId("envelope"), request));
       return await opening.promise;
     } catch (error) {
       connection.#opening = undefined;
@@ -94,9 +95,8 @@ export class Connection {
     });
   }
 
-  /** What could not be sent any more is known by the end of the transport. Throws what JSON cannot say. */
-  send(id: string, request: Request & { readonly sessionId?: string | undefined }): void {
-    const text = printText(id, request);
+  /** What could not be sent any more is known by the end of the transport. */
+  send(text: string): void {
     this.#transport.sendText(text).catch(() => {});
   }
 
@@ -153,6 +153,7 @@ export class Connection {
   }
 }
 
+/** Throws `INVALID_REQUEST` for what JSON cannot say. */
 export function printText(
   id: string,
   request: Request & { readonly sessionId?: string | undefined },

@@ -153,9 +153,15 @@ function eventFeed(): Feed<ReceivedEvent> {
   return new Feed({
     countMax: limits.eventsHeldMax,
     weightMax: limits.chunkCharactersHeldMax,
-    weigh: (event) => (event.view?.kind === "result_chunk" ? event.view.data.length : 0),
+    weigh: weighEvent,
     mark: (event, dropped) => event.afterDropped(dropped),
   });
+}
+
+/** Only chunks are large; a look at the others would cost more than they do. */
+function weighEvent(event: ReceivedEvent): number {
+  if (event.kind !== "result_chunk") return 0;
+  return event.view?.kind === "result_chunk" ? event.view.data.length : 0;
 }
 
 function chunkFeed(): Feed<Chunk> {

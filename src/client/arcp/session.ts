@@ -134,9 +134,9 @@ export class Session implements Receiver {
       throw new ArcpError("INTERNAL_ERROR", `${limits.pendingMax} requests wait for an answer`);
     }
     const id = mintId("envelope");
-    this.#check(id, call.request);
+    const text = this.#print(id, call.request);
     const waiting = this.#pending.add(id, call);
-    if (this.#connection) this.#send(waiting);
+    if (this.#connection) this.#send(waiting, text);
     return waiting;
   }
 
@@ -144,9 +144,9 @@ export class Session implements Receiver {
   say(request: Request): void {
     if (this.#ended) throw this.#ended;
     const id = mintId("envelope");
-    this.#check(id, request);
+    const text = this.#print(id, request);
     if (!this.#connection) throw new ArcpError("HEARTBEAT_LOST", "there is no connection now");
-    this.#write(this.#connection, id, request);
+    this.#write(this.#connection, text);
   }
 
   /** Rejects when there will be no connection any more. */
@@ -248,7 +248,8 @@ export class Session implements Receiver {
     if (!connection) return;
     const isBye = this.#settings.closeMessage === "bye" || !this.traits.knowsClose;
     const type = isBye ? "session.bye" : "session.close";
-    this.#write(connection, mintId("envelope"), { type, payload: printFarewell({ reason }) });
+    const farewell = { type, payload: printFarewell({ reason }) };
+    this.#write(connection, this.#print(mintId("envelope"), farewell));
     await connection.closedByPeer(limits.farewellMs, this.#settings.time);
     await connection.close(reason);
   }
@@ -521,15 +522,17 @@ export class Session implements Receiver {
 
   // The way out.
 
-  #check(id: string, request: Request): void {
+  /** Throws what cannot be said, to anybody or to this runtime. */
+  #print(id: string, request: Request): string {
     const text = printText(id, { ...request, sessionId: this.#welcome?.sessionId });
-    if (this.#dialect !== "python") return;
+    if (this.#dialect !== "python") return text;
     const bytes = new TextEncoder().encode(text).length;
     const problem = checkForPython(request, { bytes, isLine: this.#connection?.isLine ?? false });
     if (problem) throw problem;
+    return text;
   }
 
-  #send(waiting: Waiting): void {
+  #send(waiting: Waiting, text: string = this.#print(waiting.id, waiting.call.request)): void {
     const connection = this.#connection;
     if (!connection) return;
     waiting.wasSent = true;
@@ -539,11 +542,11 @@ export class Session implements Receiver {
       const message = `the runtime did not answer ${waiting.call.request.type} within ${answerMs} ms`;
       this.abandon(waiting, new ArcpError("TIMEOUT", message));
     }, answerMs);
-    this.#write(connection, waiting.id, waiting.call.request);
+    this.#write(connection, text);
   }
 
-  #write(connection: Connection, id: string, request: Request): void {
-    connection.send(id, { ...request, sessionId: this.#welcome?.sessionId });
+  #write(connection: Connection, text: string): void {
+    connection.send(text);
     this.#pulse?.said();
   }
 
