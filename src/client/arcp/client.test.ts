@@ -269,10 +269,12 @@ test("a request that is never answered rejects after a minute", async () => {
   await using scene = await open();
   const { client, time, runtime } = scene;
   const list = expecting(client.listJobs());
+  const subscribing = expecting(client.subscribe("job_9"));
   const submitting = expecting(client.submit({ agent: "a" }));
   const submit = await runtime.last("job.submit");
   await time.pass(60_000);
   await assert.rejects(list, { code: "TIMEOUT" });
+  await assert.rejects(subscribing, { code: "TIMEOUT" });
   await assert.rejects(submitting, { code: "TIMEOUT" });
   // Nobody wants the job that comes of it after all.
   await runtime.accept(submit, "job_1");
@@ -784,6 +786,33 @@ test("[ARCP-221] a refused resume rejects what was open, tells of the gap, and a
   await runtime.result("job_2", 2, 1);
   assert.equal((await (await late).done).result, 2);
   assert.deepEqual(scene.broken, []);
+});
+
+test("[ARCP-208] a callback that throws keeps nobody from being told", async (t) => {
+  const thrown: unknown[] = [];
+  const note = (fault: unknown): void => {
+    thrown.push(fault);
+  };
+  const before = process.listeners("uncaughtException");
+  process.removeAllListeners("uncaughtException");
+  process.on("uncaughtException", note);
+  t.after(() => {
+    process.off("uncaughtException", note);
+    for (const listener of before) process.on("uncaughtException", listener);
+  });
+  const fault = new Error("mine");
+  const runtime = new ScriptedRuntime();
+  const client = await ARCPClient.connect(await runtime.dial(), {
+    token: "t",
+    onSessionBroken: () => {
+      throw fault;
+    },
+  });
+  const list = expecting(client.listJobs());
+  await runtime.drop();
+  await assert.rejects(list, { code: "HEARTBEAT_LOST" });
+  await settled();
+  assert.deepEqual(thrown, [fault]);
 });
 
 test("[ARCP-221] without a fresh session the client is closed by a refused resume", async () => {

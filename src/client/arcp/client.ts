@@ -245,7 +245,9 @@ export class ARCPClient implements AsyncDisposable {
       });
       return await promise;
     } catch (error) {
-      this.#session.leave(jobId, following);
+      // One that was not answered may have been taken nevertheless.
+      const wasRefused = isArcpError(error) && error.code !== "TIMEOUT";
+      this.#session.leave(jobId, following, { wasRefused });
       throw error;
     }
   }

@@ -104,8 +104,8 @@ export class Following {
   }: EventsOptions = {}): AsyncIterableIterator<ReceivedEvent, undefined> {
     const feed = this.#kept ?? this.#newFeed();
     this.#kept = undefined;
-    const bound = buffer === "all" ? Number.POSITIVE_INFINITY : limits.eventsUnreadMax;
-    feed.widen(bound, Number.POSITIVE_INFINITY);
+    if (buffer === "all") feed.widen(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
+    else feed.widen(limits.eventsUnreadMax, limits.resultBytesMax);
     return feed;
   }
 

@@ -39,4 +39,6 @@ export const limits = {
   cancelGraceMs: 2_000,
   /** How often it is asked. */
   cancelLooksMax: 15,
+  /** It needs a moment to see that a connection is closed, before it lets the session be resumed (PYC-14). */
+  closeSettleMs: 100,
 } as const;

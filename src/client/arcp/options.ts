@@ -81,8 +81,6 @@ export type Settings = {
   readonly dial: (signal: AbortSignal) => Promise<Transport>;
 };
 
-const ignore = (): void => {};
-
 export function settle(target: Target, options: ClientOptions): Settings {
   const { autoAck = true, reconnect = true } = options;
   const canAgain =
@@ -101,12 +99,27 @@ export function settle(target: Target, options: ClientOptions): Settings {
     peer: options.peer ?? "auto",
     closeMessage: options.closeMessage ?? "bye",
     on: options.on ?? {},
-    onSessionBroken: options.onSessionBroken ?? ignore,
-    onHeartbeatLost: options.onHeartbeatLost ?? ignore,
-    onProtocolError: options.onProtocolError ?? ignore,
-    onGap: options.onGap ?? ignore,
+    onSessionBroken: outside(options.onSessionBroken),
+    onHeartbeatLost: outside(options.onHeartbeatLost),
+    onProtocolError: outside(options.onProtocolError),
+    onGap: outside(options.onGap),
     time: options.time ?? systemTime,
     dial: dialler(target),
+  };
+}
+
+/** What a program's own function throws is the program's, and must not keep us from telling the others. */
+function outside<Words extends unknown[]>(
+  callback: ((...words: Words) => void) | undefined,
+): (...words: Words) => void {
+  return (...words) => {
+    try {
+      callback?.(...words);
+    } catch (fault) {
+      queueMicrotask(() => {
+        throw fault;
+      });
+    }
   };
 }
 

@@ -29,7 +29,7 @@ async function open(options: Partial<ClientOptions> = {}): Promise<Scene> {
   });
   const close = async (): Promise<void> => {
     const closing = client.close();
-    await time.pass(250);
+    await time.pass(400, 50);
     await closing;
   };
   return { runtime, client, time, signals, [Symbol.asyncDispose]: close };
@@ -222,7 +222,7 @@ test("[PYC-15] [PY-62] after a resume every job that runs is asked for; what end
   const gone = await accepted(scene, "gone");
   await runtime.event("going", "before", 1);
   await runtime.drop();
-  await time.pass(250);
+  await time.pass(400, 50);
   const [first, second] = runtime.ofType("job.subscribe");
   assert(first && second);
   assert.deepEqual(
@@ -249,7 +249,7 @@ test("[PYC-15] where nothing can be subscribed to, what ran at the loss is lost"
   await using scene = await open({ features: [] });
   const job = await accepted(scene, "job_1");
   await scene.runtime.drop();
-  await scene.time.pass(250);
+  await scene.time.pass(400, 50);
   await assert.rejects(job.done, { code: "INTERNAL_ERROR", details: { lost: true } });
 });
 
@@ -262,7 +262,7 @@ test("[PYC-16] only a submit with a key is sent again", async () => {
   const keyed = client.submit({ agent: "b", idempotencyKey: "k" });
   await settled();
   await runtime.drop();
-  await time.pass(250);
+  await time.pass(400, 50);
   await assert.rejects(plain, { code: "HEARTBEAT_LOST" });
   const again = await runtime.last("job.submit");
   assert.equal(again.payload["agent"], "b");

@@ -22,7 +22,8 @@ export type Resumption = {
  * the runtime's if that will not change, or with the signal's reason.
  */
 export async function resume(resumption: Resumption): Promise<void> {
-  const { traits, lastEventSeq } = resumption;
+  const { traits, lastEventSeq, time, signal } = resumption;
+  if (traits.resumesAfterClose) await time.sleep(limits.closeSettleMs, signal);
   try {
     await persist(resumption, lastEventSeq);
   } catch (error) {

@@ -219,12 +219,17 @@ export class Session implements Receiver {
     }
   }
 
-  leave(jobId: string, following: Following): void {
+  /** A subscribe that was refused is nothing to take back. */
+  leave(
+    jobId: string,
+    following: Following,
+    { wasRefused = false }: { readonly wasRefused?: boolean } = {},
+  ): void {
     const isLast = this.jobs.leave(jobId, following);
     following.fail(new ArcpError("CANCELLED", "nobody follows this job here any more"));
     if (!isLast) return;
     this.#cursors.forget(jobId);
-    if (this.isLive && this.#features.includes("subscribe")) {
+    if (!wasRefused && this.isLive && this.#features.includes("subscribe")) {
       this.say({ type: "job.unsubscribe", payload: printUnsubscribe({ jobId }) });
     }
   }
@@ -532,7 +537,7 @@ export class Session implements Receiver {
     return text;
   }
 
-  #send(waiting: Waiting, text: string = this.#print(waiting.id, waiting.call.request)): void {
+  #send(waiting: Waiting, text: string): void {
     const connection = this.#connection;
     if (!connection) return;
     waiting.wasSent = true;
@@ -697,24 +702,32 @@ export class Session implements Receiver {
     for (const waiting of waitings) {
       const { call, wasSent } = waiting;
       if (!wasSent) {
-        this.#pending.renew(waiting, waiting.id);
-        this.#send(waiting);
+        this.#repeat(waiting, waiting.id);
         continue;
       }
       if (call.kind !== "submit") {
         // Under a new id: some runtimes drop without a word what they believe to have seen.
-        this.#pending.renew(waiting, mintId("envelope"));
-        this.#send(waiting);
+        this.#repeat(waiting, mintId("envelope"));
         continue;
       }
       const isKnownAgain = this.#echoesRequests && this.traits.knowsSubmitsAgain;
       if (call.hasKey || isKnownAgain) {
-        this.#pending.renew(waiting, waiting.id);
-        this.#send(waiting);
+        this.#repeat(waiting, waiting.id);
         continue;
       }
       const message = "the connection was lost before the runtime answered; the job may run or not";
       this.#settle(waiting, () => call.refused(new ArcpError("HEARTBEAT_LOST", message)));
+    }
+  }
+
+  #repeat(waiting: Waiting, id: string): void {
+    this.#pending.renew(waiting, id);
+    try {
+      this.#send(waiting, this.#print(id, waiting.call.request));
+    } catch (error) {
+      // Another runtime answers at this address now, and could not take it.
+      const refusal = isArcpError(error) ? error : expiredAt(this.lastEventSeq);
+      this.#settle(waiting, () => waiting.call.refused(refusal));
     }
   }
 
