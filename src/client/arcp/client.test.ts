@@ -869,6 +869,23 @@ test("[ARCP-206] a session is taken up elsewhere from what the client says of it
   await first[Symbol.asyncDispose]();
 });
 
+test("[ARCP-222] a session that is taken up with nothing to replay is asked for from one event before", async () => {
+  const runtime = new ScriptedRuntime({
+    greet: (_hello, count, self) => (count === 1 ? refusal : self.welcome()),
+  });
+  const from = { session_id: runtime.sessionId, resume_token: "rt_0", last_event_seq: 4 };
+  const heard: unknown[] = [];
+  const on = {
+    "job.event": ({ eventSeq }: { readonly eventSeq?: number | undefined }) => heard.push(eventSeq),
+  };
+  const client = await ARCPClient.resume(runtime.dial, from, { token: "t", on });
+  assert.deepEqual(resumeOf(runtime, 1), { ...from, last_event_seq: 3 });
+  await runtime.event("job_1", "seen", 4);
+  await runtime.event("job_1", "new", 5);
+  assert.deepEqual(heard, [5]);
+  await client.close();
+});
+
 test("[ARCP-78] what a reader has not come to yet is not acknowledged", async () => {
   await using scene = await open({}, { autoAck: true });
   const { runtime, time } = scene;

@@ -98,8 +98,17 @@ export class Session implements Receiver {
   }
 
   /** Rejects as `Connection.open` does, or as the transport could not be made. */
-  open(): Promise<void> {
-    return this.#attempt(this.#takenUp);
+  async open(): Promise<void> {
+    const takenUp = this.#takenUp;
+    try {
+      await this.#attempt(takenUp);
+    } catch (error) {
+      const isRefused = isArcpError(error) && error.code === "RESUME_WINDOW_EXPIRED";
+      const mayBeEmpty = takenUp !== undefined && takenUp.lastEventSeq > 0;
+      if (!isRefused || !mayBeEmpty || !this.#settings.canReconnect) throw error;
+      // There may have been nothing to replay (ARCP-222).
+      await this.#attempt({ ...takenUp, lastEventSeq: takenUp.lastEventSeq - 1 });
+    }
   }
 
   get welcome(): Welcome {
