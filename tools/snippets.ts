@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 
 const snippets = [
   { name: "first-steps", path: "examples/first-steps/main.ts", language: "ts" },
+  { name: "jobs", path: "examples/jobs/main.ts", language: "ts" },
   { name: "embedded", path: "examples/embedded/main.ts", language: "ts" },
   { name: "status-writer", path: "examples/status-writer/main.ts", language: "ts" },
   { name: "one-holder", path: "examples/one-holder/main.py", language: "python" },

@@ -1,6 +1,6 @@
 export const limits = {
   /** What an agent may have said before it waits until that is kept: one write of the log takes as much. */
-  wordsAheadMax: 256,
+  wordsAheadMax: 1_024,
   bytesAheadMax: 1_048_576,
   /** Pieces of a streamed result, and all of them together, decoded. */
   chunkBytesMax: 1_048_576,
