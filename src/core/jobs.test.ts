@@ -120,6 +120,15 @@ test("what an older attempt says is not heard", () => {
   assert.deepEqual(desk.do(endJob("job_1", { attempt: 2 })), ["job.ended job_1 success"]);
 });
 
+test("what a lost attempt had set aside is spent when the job is offered again", () => {
+  const desk = running({ isRepeatable: true, capabilities: { "cost.budget": ["USD:1.00"] } });
+  desk.do(reserve("job_1", "r", "USD:0.60"));
+  assert.deepEqual(desk.restart(), ["job.settled job_1", "job.offered job_1"]);
+  desk.do(startJob("job_1"));
+  const more = { ...reserve("job_1", "r", "USD:0.50"), attempt: 2 };
+  assert.equal(desk.refusal(more), "budget_exhausted");
+});
+
 test("a job whose process died ends and says so, unless its worker is elsewhere and comes back", () => {
   assert.deepEqual(running().restart(), ["job.ended job_1 error worker_lost"]);
   const desk = running({}, true);

@@ -486,25 +486,26 @@ function end(jobs: Jobs, job: Job, outcome: Outcome, nowMs: number): JobEvent[] 
   return withRoom(jobs, job, endTree(jobs, job, outcome, nowMs));
 }
 
+/** Nobody will say any more what it came to, so that it was all of it. */
+function settleOpen(jobs: Jobs, { id: jobId }: Job): JobEvent[] {
+  const open = jobs.reservations.get(jobId) ?? new Map<string, readonly grants.Amount[]>();
+  return [...open].map(([reservationId, actual]) => ({
+    type: "job.settled",
+    jobId,
+    reservationId,
+    actual,
+  }));
+}
+
 /** The end of a job, of what it had set aside, and of those it delegated to if it did not end well. */
 function endTree(jobs: Jobs, job: Job, outcome: Outcome, nowMs: number): JobEvent[] {
   // Nobody was told of it, so that nobody is told of its end.
   if (job.state === "preparing") return [{ type: "job.withdrawn", jobId: job.id }];
-  const open = jobs.reservations.get(job.id) ?? new Map<string, readonly grants.Amount[]>();
-  // Nobody will say what it came to: then it was all of it.
-  const settled = [...open].map(
-    ([reservationId, actual]): JobEvent => ({
-      type: "job.settled",
-      jobId: job.id,
-      reservationId,
-      actual,
-    }),
-  );
   const children = outcome.status === "success" ? [] : [...(jobs.children.get(job.id) ?? [])];
   const reason = `job ${job.id}, which asked for it, has ended`;
   const graceMs = limits.cascadeGraceMs;
   return [
-    ...settled,
+    ...settleOpen(jobs, job),
     { type: "job.ended", jobId: job.id, outcome, atMs: nowMs },
     ...children.flatMap((id) => {
       const child = jobs.byId.get(id);
@@ -620,7 +621,7 @@ function lose(
   if (job.cancelling) return end(jobs, job, cancelled(job.cancelling.reason), nowMs);
   const mayRunAgain = job.isRepeatable && job.attempt < limits.attemptsMax;
   if (mayRunAgain && isBereft) return end(jobs, job, bereft, nowMs);
-  if (mayRunAgain) return [{ type: "job.offered", jobId: job.id }];
+  if (mayRunAgain) return [...settleOpen(jobs, job), { type: "job.offered", jobId: job.id }];
   const message = "its worker was lost; what it had done by then is not known";
   return end(jobs, job, failed("worker_lost", message, { isRetryable: true }), nowMs);
 }

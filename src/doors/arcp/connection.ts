@@ -434,12 +434,12 @@ export class Connection implements Outlet {
   ): void {
     const id = printId("envelope", this.#parts.newUlid());
     const sessionId = this.#session?.sessionId;
+    this.#saidAtMs = this.#options.clock.nowMs();
     this.#sendText(printFrame({ id, type, sessionId, ...about }, JSON.stringify(payload)));
   }
 
   #sendText(text: string): void {
     if (this.#transport.closed) return;
-    this.#saidAtMs = this.#options.clock.nowMs();
     // It closes by itself if the peer takes nothing.
     this.#transport.sendText(text).catch(() => undefined);
   }
@@ -501,6 +501,8 @@ export class Connection implements Outlet {
   ): void {
     const session = this.#session;
     if (!session || this.#cutShort.has(jobId)) return;
+    // What is told live was decided just now; to look at the clock for each event takes longer than this.
+    if (entry.atMs > this.#saidAtMs) this.#saidAtMs = entry.atMs;
     const { sessionId, random, dialect } = session;
     const about = { sessionId, random, jobId, traceId };
     const text =

@@ -11,7 +11,9 @@ export class ServerSocket implements Carrier, Watched {
   readonly #channel: Channel;
   readonly #socket: WebSocket;
   readonly #stream: Socket;
-  #isCorked = false;
+  /** Written in this turn. */
+  #texts: string[] = [];
+  #textUnits = 0;
   #error: TransportError | undefined;
 
   /** `stream` is what the WebSocket runs on. */
@@ -32,7 +34,7 @@ export class ServerSocket implements Carrier, Watched {
   }
 
   get queuedBytes(): number {
-    return this.#socket.bufferedAmount;
+    return this.#socket.bufferedAmount + this.#textUnits;
   }
 
   get bytesRead(): number {
@@ -44,8 +46,9 @@ export class ServerSocket implements Carrier, Watched {
   }
 
   write(text: string): void {
-    this.#cork();
-    this.#socket.send(text, this.#wrote);
+    if (this.#texts.length === 0) process.nextTick(this.#flush);
+    this.#texts.push(text);
+    this.#textUnits += text.length;
   }
 
   pause(): void {
@@ -57,6 +60,7 @@ export class ServerSocket implements Carrier, Watched {
   }
 
   end({ code, reason }: Closing): void {
+    this.#flush();
     this.#socket.close(code, fitReason(reason));
   }
 
@@ -75,17 +79,15 @@ export class ServerSocket implements Carrier, Watched {
 
   readonly #wrote = (): void => this.#channel.wrote();
 
-  /** All frames of one turn go out in one write; `ws` alone makes one for each. */
-  #cork(): void {
-    if (this.#isCorked) return;
-    this.#isCorked = true;
-    this.#stream.cork();
-    process.nextTick(this.#uncork);
-  }
-
-  readonly #uncork = (): void => {
-    this.#isCorked = false;
-    this.#stream.uncork();
+  /** All frames of one turn go out in one write of one piece; `ws` alone makes two for each. */
+  readonly #flush = (): void => {
+    const texts = this.#texts;
+    if (texts.length === 0) return;
+    this.#texts = [];
+    this.#textUnits = 0;
+    if (!this.isOpen) return;
+    if (this.#socket.extensions === "") this.#stream.write(framesOf(texts), this.#wrote);
+    else for (const text of texts) this.#socket.send(text, this.#wrote);
   };
 
   /** `ws` says goodbye by itself, with the code that fits. */
@@ -112,4 +114,29 @@ function textOf(data: RawData, isBinary: boolean): string | Malformed {
     return new Malformed("not_utf8", "the message is binary, and not UTF-8");
   }
   return data.toString();
+}
+
+/** Text messages as RFC 6455 §5.2 frames them: whole, and not masked, because a server sends them. */
+function framesOf(texts: readonly string[]): Buffer {
+  const sizes = texts.map((text) => Buffer.byteLength(text));
+  let bytes = 0;
+  for (const size of sizes) bytes += size + (size < 126 ? 2 : size < 65_536 ? 4 : 10);
+  const frames = Buffer.allocUnsafeSlow(bytes);
+  let at = 0;
+  for (const [index, text] of texts.entries()) {
+    const size = sizes[index] ?? 0;
+    frames[at] = 0x81;
+    if (size < 126) {
+      frames[at + 1] = size;
+      at += 2;
+    } else if (size < 65_536) {
+      frames[at + 1] = 126;
+      at = frames.writeUInt16BE(size, at + 2);
+    } else {
+      frames[at + 1] = 127;
+      at = frames.writeUInt32BE(size, frames.writeUInt32BE(0, at + 2));
+    }
+    at += frames.write(text, at);
+  }
+  return frames;
 }
