@@ -4,6 +4,7 @@ import { jobId } from "../../core/index.ts";
 import { SqliteLog } from "../../log/index.ts";
 import type { Handler, JobContext } from "../../runtime/index.ts";
 import { DoorScene, type Peer } from "../../testing/arcp-door.ts";
+import { openSession, submitJob } from "../../testing/commands.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import { temporaryDirectory } from "../../testing/temporary.ts";
 import { turns } from "../../testing/test-plane.ts";
@@ -534,6 +535,38 @@ test("[ARCP-130] [ARCP-131] [ARCP-132] a list is filtered, ordered and paged, an
     const refused = await peer.ask("session.list_jobs", payload);
     assert.equal(refused.payload.code, "INVALID_REQUEST");
   }
+});
+
+test("[ARCP-134] a page is short where jobs have long leases, and comes though a filter passes over many", async () => {
+  const { scene } = await withPuppet();
+  await using _ = scene;
+  const peer = await scene.hello();
+  const lease_request = {
+    "x-vendor.acme.note": Array.from({ length: 40 }, () => "n".repeat(4_000)),
+  };
+  for (let count = 0; count < 4; count += 1) await peer.submit("puppet", { lease_request });
+  const first = await peer.ask("session.list_jobs", { limit: 1_000 });
+  assert.equal(first.payload.jobs.length, 3);
+  const rest = await peer.ask("session.list_jobs", { cursor: first.payload.next_cursor });
+  assert.equal(rest.payload.jobs.length, 1);
+  assert.equal(rest.payload.next_cursor, null);
+
+  for (let session = 0; session <= 100; session += 1) {
+    const name = `other${session}`;
+    const by = { principal: "ada" };
+    scene.plane.carryOut(openSession(name, by), { actor: "test" }, () => undefined);
+    for (let job = 0; job < 100; job += 1) {
+      const command = submitJob(`job_${session}_${job}`, name, by);
+      scene.plane.carryOut(command, { actor: "test" }, () => undefined);
+    }
+  }
+  const filter = { agent: "nobody" };
+  const none = await peer.ask("session.list_jobs", { filter });
+  assert.deepEqual(none.payload.jobs, []);
+  const cursor = none.payload.next_cursor;
+  assert.notEqual(cursor, null);
+  const last = await peer.ask("session.list_jobs", { filter, cursor });
+  assert.deepEqual([last.payload.jobs, last.payload.next_cursor], [[], null]);
 });
 
 test("[ARCP-54] without a feature its requests are refused and its events not told, but numbers have no gap", async () => {

@@ -8,6 +8,12 @@ export const limits = {
   /** Entries of a page of jobs, by default and at most. */
   pageEntries: 100,
   pageEntriesMax: 1_000,
+  /** What the entries of a page take as JSON; one always fits. Some clients read at most 1 MiB a message. */
+  pageBytesMax: 524_288,
+  /** Of one of them, besides its lease. */
+  pageEntryBytes: 512,
+  /** Jobs that are looked at for a page. Where a filter passes over more, the next page goes on from there. */
+  pageLooksMax: 10_000,
   heartbeatMs: 30_000,
   resumeWindowMs: 600_000,
   cancelGraceMs: 30_000,

@@ -297,31 +297,50 @@ function list(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): voi
   if (!asking.features.has("list_jobs")) return refuseFeature(asking, envelope, "list_jobs");
   const request = decodeList(envelope);
   if (request.problem) return refuse(asking, envelope.id, invalid(request.problem));
-  const { count } = request.value;
   const payload = options.plane.peek((state) => {
-    const found: Job[] = [];
-    for (const job of visibleJobs(state, options, asking, request.value)) {
-      found.push(job);
-      // One more than asked for tells whether there are more.
-      if (found.length > count) break;
-    }
-    const jobs = found.slice(0, count);
-    const last = found.length > count ? jobs.at(-1) : undefined;
+    const { found, nextPlace } = findPage(state, options, asking, request.value);
     return printJobs({
       requestId: envelope.id,
-      jobs: jobs.map((job) => encodeEntry(state, job)),
-      ...(last && { nextCursor: encodeCursor(last.place) }),
+      jobs: found.map((job) => encodeEntry(state, job)),
+      ...(nextPlace !== undefined && { nextCursor: encodeCursor(nextPlace) }),
     });
   });
   asking.telling.answer(() => asking.send("session.jobs", payload));
 }
 
-/** Its own, and those of others that it may see, in the order in which they were asked for. */
-function* visibleJobs(
+/** `nextPlace`: there are more after it, or may be: only so many are looked at in one go. */
+function findPage(
+  state: State,
+  options: ArcpDoorOptions,
+  asking: Asking,
+  { count, afterPlace, matches }: PageRequest,
+): { readonly found: readonly Job[]; readonly nextPlace?: number } {
+  const { pageBytesMax, pageEntryBytes, pageLooksMax } = limits;
+  const found: Job[] = [];
+  let nextPlace = afterPlace;
+  let looks = 0;
+  let bytes = 0;
+  for (const job of jobsAfter(state, options, asking, afterPlace)) {
+    looks += 1;
+    if (looks > pageLooksMax) return { found, nextPlace };
+    const isTheirs = isSeen(options, asking, job, "list");
+    if (isTheirs && job.state !== "preparing" && matches(job)) {
+      bytes += JSON.stringify(job.grant.capabilities).length + pageEntryBytes;
+      const isFull = found.length === count || (found.length > 0 && bytes > pageBytesMax);
+      if (isFull) return { found, nextPlace };
+      found.push(job);
+    }
+    nextPlace = job.place;
+  }
+  return { found };
+}
+
+/** Its own, and those of others if there are any to be seen, in the order in which they were asked for. */
+function* jobsAfter(
   { jobs }: State,
   options: ArcpDoorOptions,
   asking: Asking,
-  { afterPlace, matches }: PageRequest,
+  afterPlace: number,
 ): Generator<Job> {
   const { mayObserve } = options;
   const rolls = mayObserve
@@ -342,9 +361,7 @@ function* visibleJobs(
       undefined,
     );
     if (!first?.job) return;
-    const { job } = first;
-    const isTheirs = isSeen(options, asking, job, "list");
-    if (isTheirs && job.state !== "preparing" && matches(job)) yield job;
+    yield first.job;
     advance(first);
   }
 }

@@ -86,3 +86,41 @@ test("who is told so slowly that the log is cut meanwhile is let go, and told no
     assert.deepEqual(faults, []);
   }
 });
+
+test("who cannot be told something is let go; others are told, and the plane goes on", async () => {
+  await using opened = await openPlane();
+  const { plane } = opened;
+  const audience = new Audience();
+  using _ = plane.tap((entries) => audience.hear(entries));
+  const faults: unknown[] = [];
+  const sessions = ["ada", "bob"].map((name) => {
+    const outlet = new SlowOutlet();
+    return { name, outlet };
+  });
+  const [ada, bob] = sessions;
+  assert(ada && bob);
+  for (const { name, outlet } of sessions) {
+    await plane.submit(openSession(name), somebody, () => undefined);
+    const telling = new Telling({
+      plane,
+      audience,
+      sessionId: sessionId(`sess_${name}`),
+      outlet,
+      afterEventSequence: 0,
+      onFault: (fault) => faults.push(fault),
+    });
+    telling.start();
+    await turns();
+    await plane.submit(submitJob(`job_${name}`, name), somebody, () => undefined);
+    await plane.submit(startJob(`job_${name}`), somebody, () => undefined);
+  }
+  ada.outlet.tell = () => {
+    throw new RangeError("too long to print");
+  };
+  await plane.submit(emit("job_ada"), somebody, () => undefined);
+  await plane.submit(emit("job_bob"), somebody, () => undefined);
+  await turns();
+  assert.equal(ada.outlet.isLost, true);
+  assert.equal(faults.length, 1);
+  assert.deepEqual(bob.outlet.told, ["#1"]);
+});

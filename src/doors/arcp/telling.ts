@@ -126,6 +126,14 @@ export class Telling {
 
   /** What has just become durable, and may be this session's. In order. */
   hear(entry: Entry): void {
+    try {
+      this.#hear(entry);
+    } catch (fault) {
+      this.#fail(fault);
+    }
+  }
+
+  #hear(entry: Entry): void {
     if (this.#isClosed) return;
     if (entry.event.type === "job.accepted") this.#announce(entry.event.job, entry.sequence);
     if (!this.#isBehind) {
@@ -141,8 +149,18 @@ export class Telling {
   settle(): void {
     this.#unblock?.();
     if (this.#isBehind || this.#isClosed) return;
-    const held = this.#sendAnswers(Number.POSITIVE_INFINITY);
-    if (held !== undefined) this.#fallBehind(held);
+    try {
+      const held = this.#sendAnswers(Number.POSITIVE_INFINITY);
+      if (held !== undefined) this.#fallBehind(held);
+    } catch (fault) {
+      this.#fail(fault);
+    }
+  }
+
+  /** What cannot be told to this one must not keep others from being told, nor end the one writer. */
+  #fail(fault: unknown): void {
+    this.#options.onFault(fault);
+    this.#lose();
   }
 
   /** It stands where it happened, though later things may have been answered already. */
@@ -245,7 +263,7 @@ export class Telling {
         if (await this.#tellMissed()) return;
       }
     } catch (fault) {
-      this.#options.onFault(fault);
+      this.#fail(fault);
     }
   }
 
