@@ -44,6 +44,17 @@ test("waiting for a time that has come does not wait, and can be called off", as
   await assert.rejects(waiting);
 });
 
+test("[ARCP-108] a time further away than a timer can count is waited for like any other", async () => {
+  const clock = new SteadyClock();
+  const calling = new AbortController();
+  const longMs = 2 ** 31 + 60_000;
+  const first = clock.until(clock.nowMs() + longMs, calling.signal).then(() => "it came");
+  const soon = clock.until(clock.nowMs() + 20, calling.signal).then(() => "not yet");
+  assert.equal(await Promise.race([first, soon]), "not yet");
+  calling.abort(new Error("enough"));
+  await assert.rejects(first);
+});
+
 test("the timer ends what falls due, and stops when it is told to", async () => {
   await using opened = await openPlane();
   const { plane, clock } = opened;

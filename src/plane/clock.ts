@@ -1,5 +1,6 @@
 /** The time, as the plane is told it. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { limits } from "./limits.ts";
 
 export interface Clock {
   /** Milliseconds since 1970. Never goes back. */
@@ -15,6 +16,12 @@ export interface Clock {
 export class SteadyClock implements Clock {
   #lastMs = Date.now();
   #lastMonotonicMs = performance.now();
+  readonly #keepsAlive: boolean;
+
+  /** `keepsAlive`: whether a process goes on for no other reason than that somebody waits for a time. */
+  constructor({ keepsAlive = true }: { readonly keepsAlive?: boolean } = {}) {
+    this.#keepsAlive = keepsAlive;
+  }
 
   nowMs(): number {
     const monotonicMs = performance.now();
@@ -25,6 +32,12 @@ export class SteadyClock implements Clock {
   }
 
   async until(atMs: number, signal: AbortSignal): Promise<void> {
-    await sleep(Math.max(0, atMs - this.nowMs()), undefined, { signal });
+    do {
+      const leftMs = Math.max(0, atMs - this.nowMs());
+      await sleep(Math.min(leftMs, limits.timerMsMax), undefined, {
+        signal,
+        ref: this.#keepsAlive,
+      });
+    } while (this.nowMs() < atMs);
   }
 }

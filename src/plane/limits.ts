@@ -1,6 +1,8 @@
 export const limits = {
   /** The timer looks at least this often: a command may have moved the next deadline closer. */
   sleepMsMax: 200,
+  /** What a timer can count; beyond that it is set again. */
+  timerMsMax: 2_147_483_647,
   /** A look that comes later than this means that the process was suspended. */
   lateMsMax: 5_000,
   /** Open watches over all doors. */
