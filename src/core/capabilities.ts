@@ -29,11 +29,11 @@ export function readCapabilities(
   asked: unknown,
 ): { readonly capabilities: Capabilities; readonly refusal?: never } | Refused {
   if (typeof asked !== "object" || asked === null || Array.isArray(asked)) {
-    return malformed("", "a grant is an object of capabilities");
+    return malformed("", "capabilities are an object with a list of patterns for each");
   }
   const entries: readonly (readonly [string, unknown])[] = Object.entries(asked);
   if (entries.length > limits.capabilitiesMax) {
-    return malformed("", `a grant has at most ${limits.capabilitiesMax} capabilities`);
+    return malformed("", `at most ${limits.capabilitiesMax} capabilities can be asked for`);
   }
   const capabilities: Record<string, readonly string[]> = {};
   const total = { patterns: 0, characters: 0 };
@@ -53,12 +53,12 @@ export function readCapabilities(
       patterns.push(pattern);
       total.characters += pattern.length;
       if (++total.patterns > limits.patternsMax) {
-        return malformed(path, `a grant has at most ${limits.patternsMax} patterns`);
+        return malformed(path, `at most ${limits.patternsMax} patterns can be asked for`);
       }
       if (total.characters > limits.patternCharactersMax) {
         return malformed(
           path,
-          `the patterns of a grant have at most ${limits.patternCharactersMax} characters`,
+          `all patterns together have at most ${limits.patternCharactersMax} characters`,
         );
       }
     }
@@ -114,7 +114,7 @@ export function permit(
       if (canonical.names.some((name) => matches(glob, name))) return { target: canonical.target };
     }
   }
-  const message = `the grant of this job does not allow ${capability} of "${shorten(target)}"`;
+  const message = `this job may not do that: ${capability} of "${shorten(target)}"`;
   return refuse("permission_denied", message);
 }
 

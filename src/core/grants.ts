@@ -78,7 +78,7 @@ export function readGrant(
   const { expiresAt } = asked;
   const expiresAtMs = parseInstant(expiresAt);
   if (expiresAtMs === undefined) {
-    return malformed("expiresAt", "a grant expires at a time like 2030-01-31T12:00:00Z");
+    return malformed("expiresAt", "an expiry is a time like 2030-01-31T12:00:00Z");
   }
   if (expiresAtMs <= nowMs) return malformed("expiresAt", `${expiresAt} is over`);
   return { grant: { capabilities, expiresAt, expiresAtMs }, budget };
@@ -181,13 +181,13 @@ export function authorise(
 
 function refuseExpired({ expiresAt, expiresAtMs }: Grant, nowMs: number): Refused | undefined {
   if (expiresAtMs === undefined || nowMs < expiresAtMs) return undefined;
-  return refuse("grant_expired", `the grant of this job ended at ${expiresAt}; submit a new job`);
+  return refuse("grant_expired", `what this job may do ended at ${expiresAt}; submit a new job`);
 }
 
 /** The target is a currency. To spend what is exhausted is no operation that is refused; it is counted. */
 function permitSpending(budget: Budget, currency: string): ReturnType<typeof authorise> {
   if (budget.some((counter) => counter.currency === currency)) return { target: currency };
-  return refuse("permission_denied", `the grant of this job has no budget in that currency`);
+  return refuse("permission_denied", "this job has no budget in that currency");
 }
 
 /** What is set aside does not count here: it was set aside for the very things that are to be allowed now. */
@@ -328,10 +328,7 @@ export function narrow(
   if (wider) {
     const example =
       wider.example === undefined ? "" : `: it would allow "${shorten(wider.example)}"`;
-    return refuse(
-      "grant_too_wide",
-      `${wider.path} is wider than the grant of the parent${example}`,
-    );
+    return refuse("grant_too_wide", `${wider.path} is wider than what the parent may do${example}`);
   }
   const poorer = refuseMoney(parents, asked.budget);
   if (poorer) return poorer;
@@ -360,7 +357,7 @@ function limitTime(parent: Grant, asked: Granted): ReturnType<typeof narrow> {
     return { ...asked, grant: { ...asked.grant, expiresAt, expiresAtMs } };
   }
   if (asked.grant.expiresAtMs <= expiresAtMs) return asked;
-  return refuse("grant_too_wide", `the grant of the parent ends at ${expiresAt}, before this one`);
+  return refuse("grant_too_wide", `what the parent may do ends at ${expiresAt}, before this`);
 }
 
 /** A counter as JSON can carry it. */

@@ -539,7 +539,7 @@ export function expire(
     return end(jobs, job, cancelled(job.cancelling.reason), nowMs);
   }
   if (expiresAtMs !== undefined && nowMs >= expiresAtMs) {
-    return end(jobs, job, failed("grant_expired", `its grant ended at ${expiresAt}`), nowMs);
+    return end(jobs, job, failed("grant_expired", `what it may do ended at ${expiresAt}`), nowMs);
   }
   if (job.state !== "running") return [];
   const { startedAtMs, orphanedUntilMs } = job;

@@ -101,7 +101,7 @@ test("a handler that throws fails the job in its own words; a result that is no 
   );
   assert.equal(
     await words((_, context) => context.authorize("fs.read", "/etc/passwd")),
-    'error PERMISSION_DENIED the grant of this job does not allow fs.read of "/etc/passwd"',
+    'error PERMISSION_DENIED this job may not do that: fs.read of "/etc/passwd"',
   );
   assert.match((await words(() => 1n)) ?? "", /^error INTERNAL_ERROR .*JSON/);
   assert.equal(await words(() => undefined), "success undefined");
