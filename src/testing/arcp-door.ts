@@ -10,8 +10,9 @@ import {
   type IdKind,
   type Provisioner,
   Runtime,
+  type RuntimeOptions,
 } from "../runtime/index.ts";
-import { pairMemoryTransports, type Transport } from "../transport/index.ts";
+import { type Link, pairMemoryTransports, type Transport } from "../transport/index.ts";
 import { features, type JsonObject, monotonicUlids } from "../wire/arcp/index.ts";
 import type { ManualClock } from "./manual-clock.ts";
 import { openPlane, turns } from "./test-plane.ts";
@@ -85,6 +86,11 @@ const prefixes: Readonly<Record<IdKind, string>> = {
   credential: "cred",
 };
 
+export type SceneOptions = Partial<ArcpDoorOptions> & {
+  readonly provisioner?: Provisioner;
+  readonly onRuntime?: Partial<RuntimeOptions>;
+};
+
 export class DoorScene implements AsyncDisposable {
   readonly plane: Plane;
   readonly clock: ManualClock;
@@ -97,7 +103,7 @@ export class DoorScene implements AsyncDisposable {
   private constructor(
     opened: Awaited<ReturnType<typeof openPlane>>,
     log: Log,
-    { provisioner, ...options }: Partial<ArcpDoorOptions> & { readonly provisioner?: Provisioner },
+    { provisioner, onRuntime, ...options }: SceneOptions,
   ) {
     const { plane, clock } = opened;
     this.plane = plane;
@@ -110,9 +116,11 @@ export class DoorScene implements AsyncDisposable {
       plane,
       newId: (kind) => `${prefixes[kind]}_${newUlid()}`,
       pace: (sessionId) => this.door.pace(sessionId),
+      chunkOf: (sessionId) => this.door.chunkOf(sessionId),
       clock,
       ...(provisioner && { provisioner }),
       onFault,
+      ...onRuntime,
     });
     this.door = openArcpDoor({
       plane,
@@ -128,11 +136,7 @@ export class DoorScene implements AsyncDisposable {
   }
 
   static async open(
-    options: Partial<ArcpDoorOptions> & {
-      readonly log?: Log;
-      readonly clock?: ManualClock;
-      readonly provisioner?: Provisioner;
-    } = {},
+    options: SceneOptions & { readonly log?: Log; readonly clock?: ManualClock } = {},
   ): Promise<DoorScene> {
     const { log = new MemoryLog(), clock, ...rest } = options;
     const opened = await openPlane({ log, ...(clock && { clock }) });
@@ -143,14 +147,15 @@ export class DoorScene implements AsyncDisposable {
     this.runtime.registerAgent(name, handler, options);
   }
 
-  connect(): Peer {
+  /** As if it were over another link, if that is said. */
+  connect(link?: Link): Peer {
     const [ours, theirs] = pairMemoryTransports();
-    this.door.accept(ours);
+    this.door.accept(link ? linked(ours, link) : ours);
     return new Peer(theirs);
   }
 
-  async hello(parts: HelloParts = {}): Promise<Peer> {
-    const peer = this.connect();
+  async hello({ link, ...parts }: HelloParts & { readonly link?: Link } = {}): Promise<Peer> {
+    const peer = this.connect(link);
     await peer.hello(parts);
     return peer;
   }
@@ -161,6 +166,26 @@ export class DoorScene implements AsyncDisposable {
     await this.#dispose();
     assert.deepEqual(this.faults, []);
   }
+}
+
+function linked(transport: Transport, link: Link): Transport {
+  return {
+    link,
+    get closed() {
+      return transport.closed;
+    },
+    get queuedBytes() {
+      return transport.queuedBytes;
+    },
+    send: (frame) => transport.send(frame),
+    sendText: (text) => transport.sendText(text),
+    drained: () => transport.drained(),
+    onFrame: (handler) => transport.onFrame(handler),
+    onMalformed: (handler) => transport.onMalformed(handler),
+    onClose: (handler) => transport.onClose(handler),
+    onFault: (handler) => transport.onFault(handler),
+    close: (reason, code) => transport.close(reason, code),
+  };
 }
 
 const bareId = "01HZZZZZZZZZZZZZZZZZZZZZZZ";

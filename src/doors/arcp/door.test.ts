@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { jobId } from "../../core/index.ts";
 import { SqliteLog } from "../../log/index.ts";
-import type { Handler, JobContext } from "../../runtime/index.ts";
+import type { Handler } from "../../runtime/index.ts";
 import { DoorScene, type Peer } from "../../testing/arcp-door.ts";
 import { openSession, submitJob } from "../../testing/commands.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
+import { Puppet, waitUntil, withPuppet } from "../../testing/puppet.ts";
 import { temporaryDirectory } from "../../testing/temporary.ts";
 import { turns } from "../../testing/test-plane.ts";
 import { isMintedId } from "../../wire/arcp/index.ts";
@@ -14,45 +15,6 @@ const echo: Handler = async (input, context) => {
   await context.log("info", "echo started");
   return { echoed: input };
 };
-
-/** An agent whose jobs do what the test says, when it says so. */
-class Puppet {
-  readonly contexts: JobContext[] = [];
-  readonly #ends: ((result: unknown) => void)[] = [];
-
-  readonly handler: Handler = (_, context) => {
-    this.contexts.push(context);
-    return new Promise((resolve, reject) => {
-      this.#ends.push(resolve);
-      context.signal.addEventListener("abort", () => reject(context.signal.reason));
-    });
-  };
-
-  job(at = 0): JobContext {
-    const context = this.contexts[at];
-    assert(context, "the job has not begun");
-    return context;
-  }
-
-  async say(...words: readonly string[]): Promise<void> {
-    for (const word of words) await this.job().log("info", word);
-    await turns(6);
-  }
-
-  async end(at = 0, result: unknown = "done"): Promise<void> {
-    this.#ends[at]?.(result);
-    await turns(6);
-  }
-}
-
-async function withPuppet(
-  options: Parameters<typeof DoorScene.open>[0] = {},
-): Promise<{ readonly scene: DoorScene; readonly puppet: Puppet }> {
-  const scene = await DoorScene.open(options);
-  const puppet = new Puppet();
-  scene.agent("puppet", puppet.handler);
-  return { scene, puppet };
-}
 
 test("[ARCP-49] [ARCP-52] [ARCP-9] a hello is welcomed with the features of both, in the client's order", async () => {
   await using scene = await DoorScene.open();
@@ -379,10 +341,6 @@ test("[ARCP-197] [ARCP-64] sessions, their numbers and keys outlive the process;
   assert.equal(back.story[6], '9 result {"echoed":null}');
 });
 
-async function waitUntil(isSo: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 2_000 && !isSo(); turn += 1) await turns(1);
-}
-
 test("[ARCP-136] [ARCP-138] [ARCP-139] a subscriber is told the past first, then what happens, under its own numbers", async () => {
   const { scene, puppet } = await withPuppet();
   await using _ = scene;
@@ -581,7 +539,7 @@ test("[ARCP-54] without a feature its requests are refused and its events not to
   await stream.write("a long ");
   await stream.write("story");
   await puppet.say("one");
-  await puppet.end();
+  await puppet.end(0, null);
   assert.deepEqual(peer.story, ["1 status running", "2 log one", '3 result "a long story"']);
   const other = await scene.hello();
   await other.ask("job.subscribe", { job_id, history: true });
