@@ -7,7 +7,14 @@ export {
   type Made,
   retryAfterMs,
 } from "./credentials.ts";
-export { type Decimal, decimalOf, parseDecimal, printDecimal, toNumber } from "./decimal.ts";
+export {
+  type Decimal,
+  decimalOf,
+  parseDecimal,
+  printDecimal,
+  subtract,
+  toNumber,
+} from "./decimal.ts";
 export {
   accept,
   type Decision,
@@ -54,6 +61,7 @@ export {
   type Rules,
   readCost,
   readGrant,
+  reduce,
   release,
   remaining,
   reserve,

@@ -2,9 +2,19 @@
  * What a handler is given besides its input: who it is, what it may do, and how it tells what it does. Words
  * resolve when they are kept; they reject only if they are no words, never because nobody is connected.
  */
-import type { Amount, Capabilities, Job, JobId } from "../core/index.ts";
+import {
+  type Amount,
+  type Capabilities,
+  type Decimal,
+  type Job,
+  type JobId,
+  printDecimal,
+  type SessionId,
+  toNumber,
+} from "../core/index.ts";
 import {
   ArcpError,
+  type ChunkSize,
   isArcpError,
   type LogLevel,
   type TraceHeaders,
@@ -52,8 +62,18 @@ export type Voice = Pick<
   "jobId" | "attempt" | "emit" | "authorise" | "reserve" | "settle"
 >;
 
+/** What is left of one currency: exactly, and as the nearest number. */
+export type BudgetRest = { readonly decimal: string; readonly value: number };
+
 /** What a context needs that is not its own. */
 export type Surroundings = {
+  /** What is left to spend, by currency. */
+  readonly budgetOf: (jobId: JobId) => Readonly<Record<string, BudgetRest>>;
+  /** How long pieces of a result may be for who reads them. */
+  readonly chunkOf: (sessionId: SessionId) => ChunkSize | undefined;
+  readonly resultBytesMax?: number | undefined;
+  /** Whether what a tool threw says that somebody else's limit for spending is reached (ARCP-160). */
+  readonly isSpendLimit?: ((error: unknown) => boolean) | undefined;
   /** What relative paths are in. */
   readonly workingDirectory?: string | undefined;
   readonly newId: (kind: "result" | "call" | "delegate" | "reservation") => string;
@@ -212,10 +232,18 @@ export class JobContext {
       const result = await this.#within(call.costMax, run);
       await this.toolResult({ call_id, result: result ?? null });
       return result;
-    } catch (error) {
+    } catch (thrown) {
+      const error = this.understand(thrown);
       await this.toolResult({ call_id, error: toolErrorOf(error) });
       throw error;
     }
+  }
+
+  /** An upstream that has no money left for us says so in its own way; here it is a spent budget. */
+  understand(error: unknown): unknown {
+    if (isArcpError(error) || !this.#surroundings.isSpendLimit?.(error)) return error;
+    const message = error instanceof Error && error.message !== "" ? error.message : "it is spent";
+    return new ArcpError("BUDGET_EXHAUSTED", message, { cause: error });
   }
 
   async #within<Result>(costMax: Amount | undefined, run: ToolRun<Result>): Promise<Result> {
@@ -276,13 +304,22 @@ export class JobContext {
   /** The result, in pieces. The same one however often it is asked for. */
   streamResult({ resultId }: { readonly resultId?: string } = {}): ResultStream {
     const id = resultId ?? this.#stream?.resultId ?? this.#surroundings.newId("result");
-    this.#stream ??= new ResultStream(id, (body) => this.#attempt.emit("result_chunk", body));
+    const { chunkOf, resultBytesMax: bytesMax } = this.#surroundings;
+    this.#stream ??= new ResultStream(id, (body) => this.#attempt.emit("result_chunk", body), {
+      chunk: chunkOf(this.#job.sessionIds[0]),
+      bytesMax,
+    });
     if (this.#stream.resultId === id) return this.#stream;
     throw new ArcpError("INVALID_REQUEST", "a job has one result");
   }
 
   async resultChunk(chunk: ChunkBody): Promise<void> {
     await this.streamResult({ resultId: chunk.result_id }).put(chunk);
+  }
+
+  /** What is left to spend just now, by currency. Below zero if more was spent than there was. */
+  get budget(): Readonly<Record<string, BudgetRest>> {
+    return this.#surroundings.budgetOf(this.#attempt.jobId);
   }
 
   /** Those that were made for this job, with their newest values. */
@@ -311,6 +348,10 @@ export class JobContext {
   get streamed(): ResultStream | undefined {
     return this.#stream;
   }
+}
+
+export function restOf(rest: Decimal): BudgetRest {
+  return { decimal: printDecimal(rest), value: toNumber(rest) };
 }
 
 /** As a result of a tool tells it. */

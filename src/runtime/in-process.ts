@@ -67,6 +67,7 @@ export async function execute(
     const value = await handler(JSON.parse(input), context);
     const { streamed } = context;
     if (streamed) {
+      if (value !== undefined && value !== null) await context.log("warn", leftOut);
       await streamed.finalize();
       const { resultId, bytes, summary } = streamed;
       return {
@@ -79,9 +80,11 @@ export async function execute(
       ? { status: "success" }
       : { status: "success", result: printResult(value) };
   } catch (error) {
-    return failedBy(error);
+    return failedBy(context.understand(error));
   }
 }
+
+const leftOut = "what the agent returned is left out, because its result was streamed";
 
 function printResult(value: unknown): string {
   try {

@@ -5,8 +5,6 @@ export const limits = {
   /** Pieces of a streamed result, and all of them together, decoded. */
   chunkBytesMax: 1_048_576,
   resultBytesMax: 268_435_456,
-  /** How long a piece is if the agent writes more at once: less than any peer's limit for a message. */
-  chunkBytes: 262_144,
   /** How long a job waits for its credentials, unless whoever asks has less time; and a revocation for an answer. */
   issueWithinMs: 30_000,
   revokeWithinMs: 30_000,

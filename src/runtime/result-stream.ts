@@ -5,7 +5,9 @@
 import {
   ArcpError,
   type ChunkEncoding,
+  type ChunkSize,
   decodedBytes,
+  dialects,
   encodeBase64,
   splitBytes,
   splitText,
@@ -22,9 +24,18 @@ export type ChunkBody = {
 
 type Say = (body: ChunkBody) => Promise<void>;
 
+export type ResultStreamOptions = {
+  /** How long a piece is if the agent writes more at once. */
+  readonly chunk?: ChunkSize | undefined;
+  /** Of all pieces together, decoded. */
+  readonly bytesMax?: number | undefined;
+};
+
 export class ResultStream {
   readonly resultId: string;
   readonly #say: Say;
+  readonly #chunk: ChunkSize;
+  readonly #bytesMax: number;
   /** The last piece has to say that it is the last, so it is held until another comes or the end does. */
   #held: { readonly data: string; readonly encoding: ChunkEncoding } | undefined;
   #chunks = 0;
@@ -32,9 +43,11 @@ export class ResultStream {
   #isFinished = false;
   #summary: string | undefined;
 
-  constructor(resultId: string, say: Say) {
+  constructor(resultId: string, say: Say, { chunk, bytesMax }: ResultStreamOptions = {}) {
     this.resultId = resultId;
     this.#say = say;
+    this.#chunk = chunk ?? dialects.spec.chunk;
+    this.#bytesMax = bytesMax ?? limits.resultBytesMax;
   }
 
   /** Decoded. */
@@ -51,12 +64,13 @@ export class ResultStream {
   }
 
   async write(data: string | Uint8Array): Promise<void> {
+    const { bytesMax, printedBytesMax } = this.#chunk;
     const pieces =
       typeof data === "string"
-        ? splitText(data, limits.chunkBytes).map(
+        ? splitText(data, bytesMax, printedBytesMax).map(
             (text) => ({ data: text, encoding: "utf8" }) as const,
           )
-        : splitBytes(data, limits.chunkBytes).map(
+        : splitBytes(data, bytesMax).map(
             (bytes) => ({ data: encodeBase64(bytes), encoding: "base64" }) as const,
           );
     const said = pieces.map((piece) => this.#put(piece));
@@ -98,11 +112,11 @@ export class ResultStream {
 
   #count({ data, encoding }: { readonly data: string; readonly encoding: ChunkEncoding }): void {
     const bytes = decodedBytes(data, encoding) ?? 0;
-    this.#bytes += bytes;
-    if (bytes > limits.chunkBytesMax || this.#bytes > limits.resultBytesMax) {
-      const message = `a result has at most ${limits.resultBytesMax} bytes, and a piece of it ${limits.chunkBytesMax}`;
+    if (bytes > limits.chunkBytesMax || this.#bytes + bytes > this.#bytesMax) {
+      const message = `a result has at most ${this.#bytesMax} bytes, and a piece of it ${limits.chunkBytesMax}`;
       throw new ArcpError("INTERNAL_ERROR", message);
     }
+    this.#bytes += bytes;
   }
 
   #tell(

@@ -8,7 +8,7 @@ import type { ManualClock } from "../testing/manual-clock.ts";
 import { openPlane } from "../testing/test-plane.ts";
 import type { JobContext } from "./context.ts";
 import type { Handler } from "./in-process.ts";
-import { type JobRequest, Runtime } from "./runtime.ts";
+import { type JobRequest, Runtime, type RuntimeOptions } from "./runtime.ts";
 
 class Scene implements AsyncDisposable {
   readonly clock: ManualClock;
@@ -21,14 +21,14 @@ class Scene implements AsyncDisposable {
     this.clock = clock;
   }
 
-  static async open(): Promise<Scene> {
+  static async open(options: Partial<RuntimeOptions> = {}): Promise<Scene> {
     const { plane, clock } = await openPlane();
     const onFault = (fault: unknown): void => {
       throw fault;
     };
     let ids = 0;
     const newId = (kind: string): string => `${kind}_${++ids}`;
-    const runtime = new Runtime({ plane, newId, onFault });
+    const runtime = new Runtime({ plane, newId, onFault, ...options });
     await plane.submit(openSession("ada"), { actor: "test" }, () => undefined);
     return new Scene(plane, runtime, clock);
   }
@@ -74,7 +74,7 @@ class Scene implements AsyncDisposable {
 
 const begun = 'status {"phase":"running"}';
 
-test("a handler gets its input, says things, and its result is the job's", async () => {
+test("[ARCP-87] [ARCP-105] a handler gets its input, says things, and its result is the job's", async () => {
   await using scene = await Scene.open();
   const told = await scene.run(async (input, context) => {
     void context.log("info", "hello", { input });
@@ -89,7 +89,7 @@ test("a handler gets its input, says things, and its result is the job's", async
   ]);
 });
 
-test("a handler that throws fails the job in its own words; a result that is no JSON does too", async () => {
+test("[ARCP-105] a handler that throws fails the job in its own words; a result that is no JSON does too", async () => {
   await using scene = await Scene.open();
   const words = async (handler: Handler): Promise<string | undefined> =>
     (await scene.run(handler)).at(-1);
@@ -108,7 +108,7 @@ test("a handler that throws fails the job in its own words; a result that is no 
   assert.equal(await words(() => null), "success null");
 });
 
-test("words that are none are told to who says them, and to nobody else", async () => {
+test("[ARCP-121] [ARCP-122] [ARCP-156] words that are none are told to who says them, and to nobody else", async () => {
   await using scene = await Scene.open();
   const told = await scene.run(async (_, context) => {
     await assert.rejects(context.emitEvent("mood", {}), { code: "INVALID_REQUEST" });
@@ -123,7 +123,7 @@ test("words that are none are told to who says them, and to nobody else", async 
   assert.deepEqual(told, [begun, 'success "ok"']);
 });
 
-test("four calls of 30 cents run on a dollar, the rest is told, and the fifth is refused", async () => {
+test("[ARCP-157] [ARCP-158] four calls of 30 cents run on a dollar, the rest is told, and the fifth is refused", async () => {
   await using scene = await Scene.open();
   const told = await scene.run(
     async (_, context) => {
@@ -140,7 +140,7 @@ test("four calls of 30 cents run on a dollar, the rest is told, and the fifth is
   assert.equal(told.filter((line) => line.includes('"cost.model"')).length, 4);
 });
 
-test("a tool that is not allowed is told as called and refused; one that is, as called and done", async () => {
+test("[ARCP-146] [ARCP-201] a tool that is not allowed is told as called and refused; one that is, as called and done", async () => {
   await using scene = await Scene.open();
   const costMax = parseAmount("USD:0.60");
   assert(costMax);
@@ -163,7 +163,7 @@ test("a tool that is not allowed is told as called and refused; one that is, as 
   assert.equal(told.at(-1), 'success ["fulfilled","rejected"]');
 });
 
-test("a streamed result is told in pieces, the last of which says so", async () => {
+test("[ARCP-124] [ARCP-127] a streamed result is told in pieces, the last of which says so; what is returned beside it is left out", async () => {
   await using scene = await Scene.open();
   const told = await scene.run(async (_, context) => {
     const stream = context.streamResult({ resultId: "res_1" });
@@ -171,11 +171,54 @@ test("a streamed result is told in pieces, the last of which says so", async () 
     await stream.write(new TextEncoder().encode("two"));
     return "not this";
   });
-  assert.deepEqual(told.slice(1), [
+  assert.match(
+    told[2] ?? "",
+    /^log \{"level":"warn","message":"what the agent returned is left out/,
+  );
+  assert.deepEqual(told.toSpliced(2, 1).slice(1), [
     'result_chunk {"result_id":"res_1","chunk_seq":0,"data":"one ","encoding":"utf8","more":true}',
     'result_chunk {"result_id":"res_1","chunk_seq":1,"data":"dHdv","encoding":"base64","more":false}',
     "success 7",
   ]);
+});
+
+test("[ARCP-200] an agent knows what is left to spend, exactly and as a number", async () => {
+  await using scene = await Scene.open();
+  const told = await scene.run(
+    async (_, context) => {
+      const before = context.budget;
+      await context.metric({ name: "cost.model", value: 0.42, unit: "USD" });
+      await context.metric({ name: "cost.model", value: 2, unit: "credits" });
+      return [before, context.budget];
+    },
+    { capabilities: { "cost.budget": ["USD:0.30", "USD:0.1", "credits:1"] } },
+  );
+  const before = { USD: { decimal: "0.40", value: 0.4 }, credits: { decimal: "1", value: 1 } };
+  const after = { USD: { decimal: "-0.02", value: -0.02 }, credits: { decimal: "-1", value: -1 } };
+  assert.equal(told.at(-1), `success ${JSON.stringify([before, after])}`);
+});
+
+test("[ARCP-160] an upstream's limit for spending is a spent budget, of a tool and of the job", async () => {
+  const isSpendLimit = (error: unknown): boolean =>
+    error instanceof Error && error.message.startsWith("429 quota");
+  await using scene = await Scene.open({ isSpendLimit });
+  const told = await scene.run(
+    (_, context) =>
+      context.callTool({ tool: "ask" }, () => {
+        throw new Error("429 quota exceeded");
+      }),
+    { capabilities: { "tool.call": ["ask"] } },
+  );
+  assert.match(told[2] ?? "", /"code":"BUDGET_EXHAUSTED".*"retryable":false/);
+  assert.equal(told.at(-1), "error BUDGET_EXHAUSTED 429 quota exceeded");
+  const ended = await scene.run(() => {
+    throw new Error("429 quota exceeded");
+  });
+  assert.equal(ended.at(-1), "error BUDGET_EXHAUSTED 429 quota exceeded");
+  const other = await scene.run(() => {
+    throw new Error("429 slow down");
+  });
+  assert.equal(other.at(-1), "error INTERNAL_ERROR 429 slow down");
 });
 
 test("a cancelled job aborts its handler and ends when that has unwound", async () => {
@@ -198,7 +241,7 @@ test("a cancelled job aborts its handler and ends when that has unwound", async 
   assert.deepEqual(unwound, ["enough"]);
 });
 
-test("a job that ran too long has ended, whatever its handler does", async () => {
+test("[ARCP-107] a job that ran too long has ended, whatever its handler does", async () => {
   await using scene = await Scene.open();
   let signal: AbortSignal | undefined;
   using _agent = scene.runtime.registerAgent("agent", (_, context) => {
@@ -214,7 +257,7 @@ test("a job that ran too long has ended, whatever its handler does", async () =>
   assert.equal(signal?.aborted, true);
 });
 
-test("[ARCP-176] delegation is awaited, stays within the grant, and what is refused is told", async () => {
+test("[ARCP-176] [ARCP-178] [ARCP-146] delegation is awaited, stays within the grant, and what is refused is told", async () => {
   await using scene = await Scene.open();
   using _child = scene.runtime.registerAgent("child", (input) => ({ got: input }));
   const told = await scene.run(

@@ -14,6 +14,7 @@ import {
   listStuck,
   type Refusal,
   type Rules,
+  remaining,
   type SessionId,
   jobId as toJobId,
 } from "../core/index.ts";
@@ -21,13 +22,15 @@ import { type Clock, type Outcome, type Plane, SteadyClock } from "../plane/inde
 import {
   ArcpError,
   Assembly,
+  type ChunkSize,
+  dialects,
   type JsonObject,
   normaliseBody,
   type TraceHeaders,
 } from "../wire/arcp/index.ts";
 import { Attempt } from "./attempt.ts";
 import { Catalogue, fullName, type Offer } from "./catalogue.ts";
-import type { Delegated, DelegateOptions } from "./context.ts";
+import { type BudgetRest, type Delegated, type DelegateOptions, restOf } from "./context.ts";
 import {
   type HeldCredential,
   type Provisioner,
@@ -46,6 +49,14 @@ export type RuntimeOptions = {
   readonly rules?: Rules;
   /** What a job of a session waits for before it says more: whoever listens there is far behind. */
   readonly pace?: (sessionId: SessionId) => Promise<void> | undefined;
+  /** How long pieces of results may be for who listens to a session. */
+  readonly chunkOf?: (sessionId: SessionId) => ChunkSize | undefined;
+  /** How many unfinished jobs a session may have; as many as usual, if absent. */
+  readonly jobsOfSessionMax?: number | undefined;
+  /** Of all pieces of one result, decoded. */
+  readonly resultBytesMax?: number | undefined;
+  /** Whether what was thrown says that somebody else's limit for spending is reached. */
+  readonly isSpendLimit?: ((error: unknown) => boolean) | undefined;
   readonly around?: Around;
   readonly onFault: (fault: unknown) => void;
   /** Makes credentials for jobs that need some. Without it, no job has any. */
@@ -146,10 +157,14 @@ export class Runtime implements Disposable {
       ...(version !== undefined && { version }),
       isRepeatable: isIdempotent,
     };
-    const { newId, rules = {} } = this.#options;
+    const { newId, rules = {}, resultBytesMax, isSpendLimit } = this.#options;
     const surroundings = {
       newId,
       workingDirectory: rules.workingDirectory,
+      chunkOf: (sessionId: SessionId) => this.chunkOf(sessionId),
+      resultBytesMax,
+      isSpendLimit,
+      budgetOf: (jobId: JobId) => this.budgetOf(jobId),
       delegate: (parent: Job, wanted: DelegateOptions, trace?: TraceHeaders) =>
         this.delegate(parent, wanted, trace),
       credentialsOf: (jobId: JobId) => this.credentialsOf(jobId),
@@ -242,6 +257,19 @@ export class Runtime implements Disposable {
     return this.#provisioning?.of(jobId) ?? [];
   }
 
+  /** How long pieces of results may be for who listens to a session. */
+  chunkOf(sessionId: SessionId): ChunkSize {
+    return this.#options.chunkOf?.(sessionId) ?? dialects.spec.chunk;
+  }
+
+  /** What is left to a job, by currency. */
+  budgetOf(jobId: JobId): Readonly<Record<string, BudgetRest>> {
+    const budget = this.#plane.peek(({ jobs }) => jobs.budgets.get(jobId) ?? []);
+    return Object.fromEntries(
+      budget.map((counter) => [counter.currency, restOf(remaining(counter))] as const),
+    );
+  }
+
   /** Those that could not be revoked yet, though they were tried several times. */
   unrevoked(): Promise<readonly Credential[]> {
     return this.#plane.read(({ credentials }) => listStuck(credentials));
@@ -283,6 +311,7 @@ export class Runtime implements Disposable {
       agent: resolved.refusal ? resolved : { name: resolved.agent },
       isRepeatable: !resolved.refusal && resolved.isRepeatable,
       needsPreparing,
+      jobsOfSessionMax: this.#options.jobsOfSessionMax,
     } as const;
     const actor = `principal/${request.principal}`;
     const outcome = this.#plane.carryOut(command, { actor }, ({ jobs, lastSequence }, events) => {

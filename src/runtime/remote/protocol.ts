@@ -4,6 +4,7 @@
  * sides, so that either may be the older one.
  */
 import {
+  type ChunkSize,
   type Credential,
   Fields,
   isObject,
@@ -130,6 +131,8 @@ export type JobFrame = Held & {
   /** When it will be ended, whatever it is at. */
   readonly deadline?: string | undefined;
   readonly credentials?: readonly Credential[] | undefined;
+  /** How long pieces of its result may be for who reads them, if that is less than usual. */
+  readonly chunk?: ChunkSize | undefined;
 };
 
 export type ToWorker =
@@ -453,7 +456,16 @@ function readJob(fields: Fields, payload: JsonObject): Omit<JobFrame, "type"> {
     budget: readNumbers(fields.object("budget") ?? {}),
     deadline: fields.optionalText("deadline"),
     credentials: readCredentials(fields.any("credentials")),
+    chunk: readChunk(fields),
   };
+}
+
+function readChunk(fields: Fields): ChunkSize | undefined {
+  const chunk = fields.optionalInside("chunk");
+  const bytesMax = chunk?.optionalInteger("bytes_max", { min: 1 });
+  const printedBytesMax = chunk?.optionalInteger("printed_bytes_max", { min: 1 });
+  if (bytesMax === undefined || printedBytesMax === undefined) return undefined;
+  return { bytesMax, printedBytesMax };
 }
 
 /** Its shape; what may stand in one is decided elsewhere. */
@@ -494,7 +506,7 @@ export function printToWorker(said: ToWorker): JsonObject {
       return { code: said.code, message: said.message };
     case "job": {
       const { type: _, jobId, attempt, sessionId, traceId, parentId, expiresAt, ...rest } = said;
-      const { deadline, credentials, trace, ...more } = rest;
+      const { deadline, credentials, trace, chunk, ...more } = rest;
       return {
         job_id: jobId,
         attempt,
@@ -506,6 +518,9 @@ export function printToWorker(said: ToWorker): JsonObject {
         ...(expiresAt !== undefined && { lease_constraints: { expires_at: expiresAt } }),
         ...(deadline !== undefined && { deadline }),
         ...(credentials && { credentials: credentials.map(printCredential) }),
+        ...(chunk && {
+          chunk: { bytes_max: chunk.bytesMax, printed_bytes_max: chunk.printedBytesMax },
+        }),
       };
     }
     case "ack":

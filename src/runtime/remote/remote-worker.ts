@@ -19,6 +19,7 @@ import type { Plane } from "../../plane/index.ts";
 import {
   ArcpError,
   decodedBytes,
+  dialects,
   isArcpError,
   isObject,
   type JsonObject,
@@ -274,6 +275,7 @@ export class RemoteWorker implements Worker {
     const runsUntilMs = runMsMax === undefined ? Number.POSITIVE_INFINITY : startedAtMs + runMsMax;
     const deadlineMs = Math.min(expiresAtMs, runsUntilMs);
     const credentials = this.#runtime.credentialsOf(jobId);
+    const chunk = this.#runtime.chunkOf(job.sessionIds[0]);
     const counters = this.#look((jobs) => jobs.budgets.get(jobId) ?? []);
     return {
       type: "job",
@@ -292,6 +294,7 @@ export class RemoteWorker implements Worker {
         counters.map((counter) => [counter.currency, toNumber(remaining(counter))]),
       ),
       ...(credentials.length > 0 && { credentials }),
+      ...(chunk !== dialects.spec.chunk && { chunk }),
       ...(Number.isFinite(deadlineMs) && { deadline: printTimestamp(deadlineMs) }),
     };
   }

@@ -6,16 +6,25 @@
 import { randomUUID } from "node:crypto";
 import {
   type Amount,
+  type Decimal,
+  decimalOf,
   type Job,
   type Outcome,
   printAmount,
+  subtract,
   jobId as toJobId,
   sessionId as toSessionId,
 } from "../../core/index.ts";
 import { ArcpError, type Credential, isObject, type JsonObject } from "../../wire/arcp/index.ts";
 import { printBody, readWord } from "../attempt.ts";
 import { fullName } from "../catalogue.ts";
-import { type Delegated, type DelegateOptions, JobContext, type Voice } from "../context.ts";
+import {
+  type Delegated,
+  type DelegateOptions,
+  JobContext,
+  restOf,
+  type Voice,
+} from "../context.ts";
 import { HeldCredential } from "../credentials.ts";
 import { execute, type Handler } from "../in-process.ts";
 import { limits as wordLimits } from "../limits.ts";
@@ -86,6 +95,8 @@ type Pending = {
 type Run = {
   readonly held: Held;
   credentials: readonly HeldCredential[];
+  /** What was left when it came, less what it has said that it spent. */
+  readonly budget: Map<string, Decimal>;
   readonly controller: AbortController;
   /** What is not confirmed, oldest first. */
   readonly said: Item[];
@@ -248,6 +259,12 @@ export class WorkerProgram {
     const run: Run = {
       held: { jobId, attempt },
       credentials: (frame.credentials ?? []).map(holdCredential),
+      budget: new Map(
+        Object.entries(frame.budget).flatMap(([currency, left]) => {
+          const rest = decimalOf(left);
+          return rest ? [[currency, rest] as const] : [];
+        }),
+      ),
       controller: new AbortController(),
       said: [],
       saidBytes: 0,
@@ -264,6 +281,9 @@ export class WorkerProgram {
         newId: (kind) => `${kind}_${randomUUID()}`,
         delegate: (_, wanted) => this.#delegate(run, wanted),
         credentialsOf: () => run.credentials,
+        budgetOf: () =>
+          Object.fromEntries([...run.budget].map(([currency, rest]) => [currency, restOf(rest)])),
+        chunkOf: () => frame.chunk,
         rotate: (_, credentialId, value, options) =>
           this.#rotate(run, { credentialId, value, ...options }),
       },
@@ -290,16 +310,20 @@ export class WorkerProgram {
       authorise: async (operation) =>
         String(await this.#ask(run, { type: "authorize", ...operation })),
       reserve: (id, amounts) => reserve("reserve", id, amounts),
-      settle: (id, actual) => reserve("settle", id, actual),
+      settle: async (id, actual) => {
+        await reserve("settle", id, actual);
+        for (const amount of actual) spend(run, amount);
+      },
     };
   }
 
   /** Resolves at once while little of what it said waits to be kept, and else when this is. */
   async #emit(run: Run, kind: string, body: unknown): Promise<void> {
     // As it is now: the handler may change it while it waits.
-    const { body: text } = readWord(kind, body);
+    const { body: text, spent } = readWord(kind, body);
     if (run.isOver) return;
     this.#checkRoom(text.length);
+    if (spent) spend(run, spent);
     const { promise: kept, resolve, reject } = Promise.withResolvers<void>();
     const settle = (error?: ArcpError): void => (error ? reject(error) : resolve());
     const said = { type: "event", kind, body: JSON.parse(text) } as const;
@@ -507,6 +531,11 @@ function holdCredential({ id, value, endpoint, profile, constraints }: Credentia
 }
 
 /** As a context wants it. What only the runtime knows is left as it would be at the start. */
+function spend({ budget }: Run, { currency, value }: Amount): void {
+  const rest = budget.get(currency);
+  if (rest) budget.set(currency, subtract(rest, value));
+}
+
 function jobOf(frame: JobFrame, workerId: string): Job {
   const { jobId, attempt, agent, principal, sessionId, parentId, lease, expiresAt } = frame;
   const { traceId, trace } = frame;
