@@ -114,6 +114,10 @@ export type DoorSettings = RejectionOptions & {
   readonly closeGraceMs?: number;
   /** Unacknowledged events at which a job is told that its client lags. */
   readonly backPressureEvents?: number;
+  /** Unfinished jobs of one session; 100, if absent. */
+  readonly jobsPerSessionMax?: number;
+  /** Sessions of one principal, those that can be resumed included; 1,000, if absent. */
+  readonly sessionsPerPrincipalMax?: number;
   readonly dialect?: DialectOption;
   readonly hideForeignJobs?: boolean;
   /** Whether a job without `model.use` may use no model at all; it may not, unless this is false. */
@@ -130,8 +134,16 @@ export type DoorSettings = RejectionOptions & {
   /** How long such a process may be away before what it had is another's, or ends. A minute, if absent. */
   readonly workerGraceMs?: number;
   readonly audit?: ArcpDoorOptions["audit"];
+  /** What is left of a lease that a principal asks for: less than that, or all of it. */
+  readonly narrowLease?: ArcpDoorOptions["narrowLease"];
+  /** Whether credentials are told over networks without TLS too, for everybody there to read. */
+  readonly credentialsAnywhere?: boolean;
   /** Makes credentials for jobs, and unmakes them when they have ended. */
   readonly provisioner?: Provisioner;
+  /** How long a streamed result may be, decoded; 256 MiB, if absent. */
+  readonly resultBytesMax?: number;
+  /** Whether what a tool or an agent threw says that an upstream's limit for spending is reached. */
+  readonly isSpendLimit?: (error: unknown) => boolean;
   /** Told of credentials that cannot be revoked, though they were tried several times. */
   readonly onRevocationFailure?: RuntimeOptions["onRevocationFailure"];
   /** What every job is run inside of: `jobSpans` of `tipstaff/tracing`, say. */
@@ -166,7 +178,8 @@ export class ARCPServer implements AsyncDisposable {
     const log: Log = opened.use(
       dataDirectory === undefined ? new MemoryLog() : SqliteLog.open(dataDirectory),
     );
-    const clock = new SteadyClock();
+    // Whoever listens keeps the process alive, and whoever works; that time passes does not (ARCP-73).
+    const clock = new SteadyClock({ keepsAlive: false });
     const plane = opened.use(await Plane.open({ log, clock, onFault: stop }));
     const stopping = new AbortController();
     const timekeeping = keepTime(plane, clock, stopping.signal).catch(stop);
@@ -201,6 +214,10 @@ export class ARCPServer implements AsyncDisposable {
       ...(onRevocationFailure && { onRevocationFailure }),
       ...(around && { around }),
       pace: (sessionId: SessionId) => this.#door.pace(sessionId),
+      chunkOf: (sessionId: SessionId) => this.#door.chunkOf(sessionId),
+      resultBytesMax: settings.resultBytesMax,
+      jobsOfSessionMax: settings.jobsPerSessionMax,
+      isSpendLimit: settings.isSpendLimit,
       onFault,
     });
     const { mayWork = () => false, workerGraceMs: graceMs } = settings;
@@ -220,6 +237,8 @@ export class ARCPServer implements AsyncDisposable {
       heartbeatMs: msOf(settings.heartbeatSec),
       resumeWindowMs: msOf(settings.resumeWindowSec),
       hidesForeignJobs: settings.hideForeignJobs,
+      sessionsOfPrincipalMax: settings.sessionsPerPrincipalMax,
+      tellsCredentialsAnywhere: settings.credentialsAnywhere,
       mayObserve:
         authorizeObserve &&
         ((principal, job, operation) => authorizeObserve(principal, seen(job), operation)),
@@ -294,12 +313,18 @@ export class ARCPServer implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    this.#door.sayGoodbye();
-    await this.#runtime.close({ graceMs: this.#graceMs });
-    await this.#door[Symbol.asyncDispose]();
-    await Promise.all([...this.#listening].map((serving) => serving.close()));
-    this.#remoteWorkers[Symbol.dispose]();
-    await this.#opened.disposeAsync();
+    // Jobs have their time to unwind, also where nothing else keeps the process alive.
+    const awake = setInterval(() => undefined, this.#graceMs + 1_000);
+    try {
+      this.#door.sayGoodbye();
+      await this.#runtime.close({ graceMs: this.#graceMs });
+      await this.#door[Symbol.asyncDispose]();
+      await Promise.all([...this.#listening].map((serving) => serving.close()));
+      this.#remoteWorkers[Symbol.dispose]();
+      await this.#opened.disposeAsync();
+    } finally {
+      clearInterval(awake);
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -15,6 +15,7 @@ import {
   printAmount,
   readCost,
   readGrant,
+  reduce,
   release,
   remaining,
   reserve,
@@ -317,6 +318,36 @@ test("a child gets no money that is spent or set aside, at its parent's or above
   // One that has no money of its own has none to give, whatever those above it have.
   assert.equal(narrow([granted({}), root], asked, nowMs).refusal?.code, "grant_too_wide");
   assert(!narrow([granted({}), root], granted({}), nowMs).refusal);
+});
+
+test("[ARCP-84] [ARCP-205] what was asked for can be reduced: to fewer targets, to less money, to a budget where there was none", () => {
+  const asked = {
+    "fs.read": ["/w/**"],
+    "tool.call": ["a", "b"],
+    "cost.budget": ["USD:2", "EUR:1"],
+  };
+  const money = { "cost.budget": ["USD:1.50", "USD:0.50", "EUR:0"] };
+  for (const allowed of [
+    asked,
+    money,
+    { ...money, "fs.read": ["/w/a"], "tool.call": [] },
+    { "cost.budget": ["USD:1", "EUR:1", "credits:5"] },
+  ]) {
+    assert.deepEqual(reduce(asked, allowed), allowed);
+  }
+  for (const allowed of [
+    {},
+    { ...asked, "fs.read": ["/**"] },
+    { ...asked, "fs.write": ["/w/a"] },
+    { "cost.budget": ["USD:2.01", "EUR:1"] },
+    { "cost.budget": ["USD:2"] },
+    { ...asked, "fs.everything": [] },
+    null,
+    "all",
+  ]) {
+    assert.equal(reduce(asked, allowed), undefined, JSON.stringify(allowed));
+  }
+  assert.deepEqual(reduce({}, { "cost.budget": ["USD:1"] }), { "cost.budget": ["USD:1"] });
 });
 
 test("two children may each have all of the rest, and the first to spend it has it", () => {

@@ -335,6 +335,24 @@ export function narrow(
   return limitTime(parent.grant, asked);
 }
 
+/**
+ * What is allowed by one who may leave less of it than was asked for: fewer targets, less money, or a budget where
+ * none was asked for. Nothing if it is no grant, or allows more than was asked for.
+ */
+export function reduce(asked: Capabilities, allowed: unknown): Capabilities | undefined {
+  const [whole, less] = [asked, allowed].map((capabilities) =>
+    readGrant({ capabilities }, Number.NEGATIVE_INFINITY),
+  );
+  if (!whole || whole.refusal || !less || less.refusal) return undefined;
+  const { capabilities } = less.grant;
+  if (findWider(asked, capabilities)) return undefined;
+  const isCovered = whole.budget.every(({ currency, cap }) => {
+    const counter = findCounter(less.budget, currency);
+    return counter !== undefined && compare(counter.cap, cap) <= 0;
+  });
+  return isCovered ? capabilities : undefined;
+}
+
 function refuseMoney(parents: Chain, budget: Budget): Refused | undefined {
   for (const { currency, cap } of budget) {
     if (!findCounter(parents[0].budget, currency)) {

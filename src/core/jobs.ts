@@ -125,6 +125,8 @@ export type SubmitJob = {
   readonly delegateId?: string;
   /** Whether credentials must be made before it is accepted. */
   readonly needsPreparing: boolean;
+  /** How many unfinished ones a session may have; as many as usual, if absent. */
+  readonly jobsOfSessionMax?: number | undefined;
 };
 
 export type JobCommand =
@@ -409,8 +411,9 @@ function place(
   return granted.refusal ? granted : { depth, granted };
 }
 
-function refuseFull(jobs: Jobs, { sessionId, input }: SubmitJob): Refused | undefined {
-  const { jobsOfSessionMax, unfinishedJobsMax, jobBytesMax } = limits;
+function refuseFull(jobs: Jobs, command: SubmitJob): Refused | undefined {
+  const { sessionId, input, jobsOfSessionMax = limits.jobsOfSessionMax } = command;
+  const { unfinishedJobsMax, jobBytesMax } = limits;
   if ((jobs.unfinished.get(sessionId)?.size ?? 0) >= jobsOfSessionMax) {
     const message = `this session has ${jobsOfSessionMax} unfinished jobs; wait for one to end`;
     return refuse("limit_reached", message);

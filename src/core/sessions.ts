@@ -85,6 +85,8 @@ export type SessionCommand =
       readonly features: readonly string[];
       readonly skips: readonly string[];
       readonly windowMs: number;
+      /** How many its principal may have; as many as usual, if absent. */
+      readonly sessionsOfPrincipalMax?: number | undefined;
     }
   /** Refused in the same words whatever is wrong: a stranger learns nothing. */
   | {
@@ -247,7 +249,8 @@ function open(
   nowMs: number,
 ): Decision<SessionEvent> {
   const { sessionId: id, principal, tokenHash, features, skips, windowMs } = command;
-  const { sessionsMax, sessionsOfPrincipalMax } = limits;
+  const { sessionsOfPrincipalMax = limits.sessionsOfPrincipalMax } = command;
+  const { sessionsMax } = limits;
   if (sessions.byId.has(id)) return refuse("key_reused", `there is a session ${id} already`);
   if (sessions.byId.size >= sessionsMax) {
     return refuse("limit_reached", `${sessionsMax} sessions are open already`);

@@ -16,6 +16,7 @@ import type { Rotation } from "../../runtime/index.ts";
 import type { Frame, Transport } from "../../transport/index.ts";
 import {
   ArcpError,
+  type ChunkSize,
   type Dialect,
   type DialectTraits,
   deriveEventId,
@@ -128,6 +129,12 @@ export class Connection implements Outlet {
 
   get queuedBytes(): number {
     return this.#transport.queuedBytes;
+  }
+
+  /** How long pieces of results may be here. */
+  get chunk(): ChunkSize {
+    const { chunk, lineChunk } = this.#traits;
+    return this.#transport.link.kind === "stdio" ? lineChunk : chunk;
   }
 
   drained(): Promise<void> {
@@ -251,6 +258,7 @@ export class Connection implements Outlet {
         features,
         skips: skippedKinds(new Set(features)),
         windowMs,
+        sessionsOfPrincipalMax: this.#options.sessionsOfPrincipalMax,
       },
       { actor: `principal/${principal}` },
       () => undefined,
@@ -314,7 +322,7 @@ export class Connection implements Outlet {
     this.#session = {
       ...known,
       features,
-      takesCredentials: features.has("provisioned_credentials") && this.#transport.link.isPrivate,
+      takesCredentials: features.has("provisioned_credentials") && this.#isPrivate,
       telling,
       random: sessionRandomOf(sessionId),
       send: (type, payload, about) => this.#say(type, payload, about),
@@ -339,6 +347,10 @@ export class Connection implements Outlet {
     this.#say("session.welcome", welcome);
     telling.start();
     if (features.has("heartbeat")) void this.#keepAlive(heartbeatMs);
+  }
+
+  get #isPrivate(): boolean {
+    return this.#transport.link.isPrivate || (this.#options.tellsCredentialsAnywhere ?? false);
   }
 
   #handleVendor(envelope: Envelope): void {

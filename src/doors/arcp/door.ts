@@ -6,7 +6,7 @@ import { randomFillSync } from "node:crypto";
 import type { SessionId } from "../../core/index.ts";
 import type { Rotation } from "../../runtime/index.ts";
 import type { Transport } from "../../transport/index.ts";
-import { monotonicUlids } from "../../wire/arcp/index.ts";
+import { type ChunkSize, monotonicUlids } from "../../wire/arcp/index.ts";
 import { Audience } from "./audience.ts";
 import { Connection, type ConnectionParts } from "./connection.ts";
 import type { ArcpDoorOptions } from "./settings.ts";
@@ -25,6 +25,8 @@ export interface ArcpDoor extends AsyncDisposable {
   sayGoodbye(): void;
   /** What a job of this session waits for before it says more. */
   pace(sessionId: SessionId): Promise<void> | undefined;
+  /** How long pieces of results may be for who listens to it, if anybody does. */
+  chunkOf(sessionId: SessionId): ChunkSize | undefined;
 }
 
 export function openArcpDoor(options: ArcpDoorOptions): ArcpDoor {
@@ -60,6 +62,7 @@ export function openArcpDoor(options: ArcpDoorOptions): ArcpDoor {
       for (const connection of open) connection.sayGoodbye("shutdown");
     },
     pace: (sessionId) => audience.find(sessionId)?.pace,
+    chunkOf: (sessionId) => connections.get(sessionId)?.chunk,
     async [Symbol.asyncDispose]() {
       isClosed = true;
       const all = [...open];

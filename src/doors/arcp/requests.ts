@@ -4,12 +4,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Job,
   type JobId,
+  readGrant,
+  reduce,
   type SessionId,
   type State,
   jobId as toJobId,
 } from "../../core/index.ts";
 import type { Outcome } from "../../plane/index.ts";
-import { type Submitted, toArcpError } from "../../runtime/index.ts";
+import { type JobRequest, type Submitted, toArcpError } from "../../runtime/index.ts";
 import {
   ArcpError,
   type Dialect,
@@ -84,8 +86,10 @@ function submit(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): v
   const newTraceId = (): string => randomUUID().replaceAll("-", "");
   const request = decodeSubmit(envelope, { ...whoOf(asking), takesCredentials, newTraceId });
   if (request.problem) return reject(options, asking, envelope, invalid(request.problem));
+  const narrowed = narrow(options, request.value);
+  if (narrowed.error) return reject(options, asking, envelope, narrowed.error);
   const mayTakeLong = takesCredentials && runtime.hasProvisioner;
-  const asked = mayTakeLong ? undefined : runtime.ask(request.value);
+  const asked = mayTakeLong ? undefined : runtime.ask(narrowed.request);
   if (asked?.refusal) return reject(options, asking, envelope, toArcpError(asked.refusal));
   if (asked?.value && asked.value.job.state !== "preparing") {
     const { sequence } = asked.value;
@@ -100,7 +104,28 @@ function submit(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): v
   };
   const withinMs = dialects[asking.dialect].issueWithinMs;
   const more = withinMs === undefined ? {} : { withinMs };
-  runtime.prepare(request.value, { ...more, onDecided }).catch(options.onFault);
+  runtime.prepare(narrowed.request, { ...more, onDecided }).catch(options.onFault);
+}
+
+type Narrowed =
+  | { readonly request: JobRequest; readonly error?: never }
+  | { readonly error: ArcpError };
+
+/** What whoever opened the door leaves of a lease; a hook that throws, or gives more, is no reason to give any. */
+function narrow({ narrowLease, onFault }: ArcpDoorOptions, request: JobRequest): Narrowed {
+  if (!narrowLease) return { request };
+  const asked = readGrant({ capabilities: request.capabilities }, 0);
+  // What is no lease at all is refused in its turn, by those who know why.
+  if (asked.refusal) return { request };
+  const { capabilities: all } = asked.grant;
+  try {
+    const capabilities = reduce(all, narrowLease(all, request.principal));
+    if (capabilities) return { request: { ...request, capabilities } };
+    onFault(new Error("narrowLease answered with more than was asked for, or with no lease"));
+  } catch (fault) {
+    onFault(fault);
+  }
+  return { error: new ArcpError("INTERNAL_ERROR", "what this job may do could not be decided") };
 }
 
 function accept({ runtime }: ArcpDoorOptions, asking: Asking, envelope: Envelope, job: Job): Send {

@@ -1,5 +1,5 @@
 /** What whoever opens the door decides. */
-import type { Job } from "../../core/index.ts";
+import type { Capabilities, Job } from "../../core/index.ts";
 import type { Clock, Plane } from "../../plane/index.ts";
 import type { Runtime } from "../../runtime/index.ts";
 import type {
@@ -56,6 +56,12 @@ export type ArcpDoorOptions = RejectionOptions & {
   readonly cancelGraceMs?: number | undefined;
   readonly backPressureEvents?: number | undefined;
   readonly dialect?: DialectOption | undefined;
+  /** How many sessions a principal may have; as many as usual, if absent. */
+  readonly sessionsOfPrincipalMax?: number | undefined;
+  /** Whether credentials are told over links that others may read (ARCP-38). Not, unless this is true. */
+  readonly tellsCredentialsAnywhere?: boolean | undefined;
+  /** What is left of a lease that was asked for: less, or all of it (ARCP-84). */
+  readonly narrowLease?: ((lease: Capabilities, principal: string) => Capabilities) | undefined;
   /** Whether jobs of others are as good as none to who may not see them. */
   readonly hidesForeignJobs?: boolean | undefined;
   /** By default, nobody sees what others asked for. */
