@@ -298,6 +298,31 @@ test("jobs wait for a worker with room, oldest first", async () => {
   assert.deepEqual(begun, [1, 2, 3]);
 });
 
+test("jobs that are called off while they wait are in nobody's way, however many they are", async () => {
+  await using scene = await Scene.open();
+  const gates: (() => void)[] = [];
+  const begun: unknown[] = [];
+  const handler: Handler = (input) => {
+    begun.push(input);
+    return new Promise<void>((resolve) => gates.push(resolve));
+  };
+  using _agent = scene.runtime.registerAgent("agent", handler, { jobsAtOnce: 1 });
+  const first = await scene.submit({ input: "1" });
+  for (let count = 0; count < 5_000; count += 1) {
+    const id = jobId(`off_${count}`);
+    const submitted = scene.submit({ jobId: id, input: "2" });
+    const cancel = { type: "job.cancel", jobId: id, reason: "no", graceMs: 0 } as const;
+    scene.plane.carryOut(cancel, { actor: "test" }, () => undefined);
+    if (count % 1_000 === 999) await submitted;
+  }
+  await scene.submit({ input: "3" });
+  gates[0]?.();
+  await scene.runtime.ending(first);
+  await turn();
+  await turn();
+  assert.deepEqual(begun, [1, 3]);
+});
+
 test("a job that is cancelled as it starts is told so when it runs", async () => {
   await using scene = await Scene.open();
   using _agent = scene.runtime.registerAgent(

@@ -125,7 +125,7 @@ export class Runtime implements Disposable {
   readonly #options: RuntimeOptions;
   readonly #plane: Plane;
   /** By the agent's full name, oldest first. */
-  readonly #waiting = new Map<string, JobId[]>();
+  readonly #waiting = new Map<string, Set<JobId>>();
   readonly #workers = new Map<Worker, { readonly jobs: Set<JobId> }>();
   readonly #runs = new Map<JobId, Worker>();
   readonly #endings = new Map<JobId, ((outcome: JobOutcome) => void)[]>();
@@ -470,19 +470,25 @@ export class Runtime implements Disposable {
   }
 
   #queue({ id, agent }: Job): void {
-    const waiting = this.#waiting.get(agent) ?? [];
-    waiting.push(id);
-    this.#waiting.set(agent, waiting);
+    const waiting = this.#waiting.get(agent) ?? new Set();
+    this.#waiting.set(agent, waiting.add(id));
+  }
+
+  /** It has ended, and waits no more, if it did. */
+  #unqueue(id: JobId): void {
+    for (const [agent, waiting] of this.#waiting) {
+      if (waiting.delete(id) && waiting.size === 0) this.#waiting.delete(agent);
+    }
   }
 
   /** Starts what waits, as far as there are workers. */
   #assign(agent: string): void {
     if (this.#isClosing) return;
-    const waiting = this.#waiting.get(agent);
-    while (waiting && waiting.length > 0) {
+    const waiting = this.#waiting.get(agent) ?? new Set();
+    for (const jobId of waiting) {
       const worker = this.#freeWorker(agent);
-      const jobId = worker && waiting.shift();
-      if (!worker || jobId === undefined) return;
+      if (!worker) return;
+      waiting.delete(jobId);
       this.#start(jobId, worker);
     }
     this.#waiting.delete(agent);
@@ -510,7 +516,9 @@ export class Runtime implements Disposable {
       },
     );
     if (!started) {
-      this.#free(jobId);
+      // It has ended, and nobody has heard of it yet: the room is for the next in line.
+      this.#workers.get(worker)?.jobs.delete(jobId);
+      this.#runs.delete(jobId);
       return;
     }
     const job = started;
@@ -562,7 +570,8 @@ export class Runtime implements Disposable {
         this.#runs.get(event.jobId)?.cancel(event.jobId, event.reason);
         return;
       case "job.ended": {
-        this.#free(event.jobId);
+        if (this.#runs.has(event.jobId)) this.#free(event.jobId);
+        else this.#unqueue(event.jobId);
         for (const tell of this.#endings.get(event.jobId) ?? []) tell(event.outcome);
         this.#endings.delete(event.jobId);
         return;
