@@ -40,7 +40,10 @@ export class InProcessWorker implements Worker {
     const { signal } = controller;
     const context = new JobContext({ job, attempt, signal, surroundings, trace });
     this.#running.set(job.id, controller);
-    void execute(this.#handler, input, context).then((outcome) => attempt.end(outcome));
+    void execute(this.#handler, input, context).then(async (outcome) => {
+      // What it comes to because it was dropped is nothing of the job's: that has ended, or is run by another.
+      if (this.#running.get(job.id) === controller) await attempt.end(outcome);
+    });
   }
 
   cancel(jobId: string, reason: string): void {

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { type JobId, jobId, parseAmount, sessionId } from "../core/index.ts";
+import { type Log, SqliteLog } from "../log/index.ts";
 import type { Plane } from "../plane/index.ts";
 import { openSession } from "../testing/commands.ts";
 import type { ManualClock } from "../testing/manual-clock.ts";
+import { temporaryDirectory } from "../testing/temporary.ts";
 import { openPlane } from "../testing/test-plane.ts";
 import type { JobContext } from "./context.ts";
 import type { Handler } from "./in-process.ts";
@@ -21,8 +23,11 @@ class Scene implements AsyncDisposable {
     this.clock = clock;
   }
 
-  static async open(options: Partial<RuntimeOptions> = {}): Promise<Scene> {
-    const { plane, clock } = await openPlane();
+  static async open({
+    log,
+    ...options
+  }: Partial<RuntimeOptions> & { readonly log?: Log } = {}): Promise<Scene> {
+    const { plane, clock } = await openPlane(log && { log });
     const onFault = (fault: unknown): void => {
       throw fault;
     };
@@ -343,4 +348,24 @@ test("a job that is cancelled as it starts is told so when it runs", async () =>
   await scene.plane.submit(cancel, { actor: "test" }, () => undefined);
   await submitted;
   assert.equal((await ending).status, "cancelled");
+});
+
+test("[ARCP-197] a job that may be repeated is left to the next process when this one closes, though its handler unwinds", async () => {
+  await using scratch = await temporaryDirectory();
+  await using log = SqliteLog.open(scratch.path);
+  await using scene = await Scene.open({ log });
+  const unwinding: Handler = (_, { signal }) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason));
+    });
+  using _again = scene.runtime.registerAgent("again", unwinding, { isIdempotent: true });
+  using _once = scene.runtime.registerAgent("once", unwinding);
+  const again = await scene.submit({ agent: "again" });
+  const once = await scene.submit({ agent: "once" });
+  await turn();
+  await scene.runtime.close({ graceMs: 1_000 });
+  const states = await scene.plane.read(({ jobs }) =>
+    [again, once].map((id) => jobs.byId.get(id)?.state),
+  );
+  assert.deepEqual(states, ["running", "ended"]);
 });
