@@ -377,6 +377,7 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
       await result.write("time.");
     });
     const page = await visit(t, workshop.link);
+    await page.addInitScript(countListeners);
     await page.goto(`${workshop.url}/work`);
     await shows(page, ".empty", /No jobs yet.*tipstaff job submit/s);
     const lease = { "tool.call": ["*"], "cost.budget": ["USD:1.00"] };
@@ -391,6 +392,7 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     await shows(page, ".panel", /writer.*running.*1 of 4 pages.*\$0\.00 of \$1\.00/s);
     await shows(page, ".lines li", /reads the brief/);
     await page.evaluate("window.wasHere = true");
+    const listening = await page.evaluate("window.listening");
 
     go.resolve();
     await shows(page, ".lines li", /search query: tariffs.*\{"hits":9\}/s);
@@ -411,6 +413,8 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
 
     on.resolve();
     await shows(page, ".panel .standing", /done/);
+    const stillListening = await page.evaluate("window.listening");
+    assert.equal(stillListening, listening, "drawing the panel again leaves nothing behind");
     await page.locator(".panel .tabs").getByText("Result").click();
     await shows(page, ".panel .content", /^Once upon a time\.$/);
     assert.match(page.url(), /part=result/, "what is open has an address");
@@ -757,6 +761,20 @@ async function openWorkshop(t: TestContext): Promise<Workshop> {
 }
 
 /** A page that is live. Errors, broken policies and requests to elsewhere fail the test. */
+/** How many listen to the page itself, which outlives every view. */
+const countListeners = `
+  window.listening = 0;
+  const { addEventListener, removeEventListener } = document;
+  document.addEventListener = (...words) => {
+    window.listening += 1;
+    addEventListener.apply(document, words);
+  };
+  document.removeEventListener = (...words) => {
+    window.listening -= 1;
+    removeEventListener.apply(document, words);
+  };
+`;
+
 async function visit(t: TestContext, address: string): Promise<Page> {
   const context: BrowserContext = await browser.newContext({
     viewport: { width: 1440, height: 900 },

@@ -3,8 +3,8 @@
  * stream, which tells the words of the job that is followed. While the list is held nothing moves in it: what came
  * meanwhile waits.
  */
-import { type Signal, signal, useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { type Signal, signal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
 import { call, reasonOf, TipstaffError } from "./api.ts";
 import { limits } from "./limits.ts";
 import { epoch, followedJob, listen } from "./live.ts";
@@ -130,7 +130,7 @@ function isWhole({ type, body }: JobEntry): boolean {
 }
 
 export function useJobFeed(id: string): JobFeed {
-  const feed = useSignal(new JobFeed(id));
-  useEffect(() => feed.value.follow(), []);
-  return feed.value;
+  const feed = useMemo(() => new JobFeed(id), [id]);
+  useEffect(() => feed.follow(), [feed]);
+  return feed;
 }
