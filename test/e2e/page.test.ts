@@ -472,9 +472,13 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     await shows(page, ".lines li", /word 2400/);
     const lines = page.locator(".lines li");
     assert.equal(await lines.count(), 200);
+    // Both clicks are there before the first is answered, and are one wish.
+    await page.evaluate(
+      "const older = document.querySelector('.job-events > button.more'); older.click(); older.click()",
+    );
     for (let asked = 400; asked <= 2_000; asked += 200) {
-      await page.getByRole("button", { name: "older" }).click();
       await until(async () => (await lines.count()) === asked);
+      if (asked < 2_000) await page.getByRole("button", { name: "older" }).click();
     }
     await page.getByRole("button", { name: "older" }).click();
     await shows(page, ".lines li:last-child", /word 20\d$/);

@@ -72,6 +72,8 @@ export class JobFeed {
     const before = this.next.value;
     if (before === undefined) return;
     await this.#ask({ before }, ({ rows, next }) => {
+      // Somebody who is quick has asked twice, and has these already.
+      if (this.next.value !== before) return;
       const all = [...(this.entries.value ?? []), ...rows];
       // The newest make room: going further back has an end in memory, not in the log.
       this.#isBack ||= all.length > limits.rowsHeldMax;
