@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { ArcpError } from "../../wire/arcp/index.ts";
 import { Feed } from "./feed.ts";
 
@@ -72,7 +74,32 @@ test("whoever leaves gets nothing more, and nothing is held for it", async () =>
   feed.push({ value: 1 });
   feed.push({ value: 2 });
   for await (const { value } of feed) if (value === 1) break;
-  feed.push({ value: 3 });
+  assert.equal(feed.push({ value: 3 }), false);
   assert.equal(feed.head, undefined);
   assert.equal((await feed.next()).done, true);
 });
+
+test("whoever leaves while it waits is told that it is over", async () => {
+  const feed = bounded(3);
+  const waiting = feed.next();
+  await feed.return();
+  assert.equal((await waiting).done, true);
+});
+
+test("what was taken is not held", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect: () => void = runInNewContext("gc");
+  const feed = bounded(3);
+  const taken = await takeOne(feed);
+  await new Promise(setImmediate);
+  collect();
+  assert.equal(taken.deref(), undefined);
+  feed.end();
+});
+
+async function takeOne(feed: Feed<Item>): Promise<WeakRef<Item>> {
+  feed.push({ value: 1 });
+  const { value } = await feed.next();
+  assert(value);
+  return new WeakRef(value);
+}

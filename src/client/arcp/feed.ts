@@ -16,7 +16,7 @@ export class Feed<Item> implements AsyncIterableIterator<Item, undefined> {
   readonly #options: FeedOptions<Item>;
   #countMax: number;
   #weightMax: number;
-  #items: Item[] = [];
+  #items: (Item | undefined)[] = [];
   #first = 0;
   #weight = 0;
   #dropped = 0;
@@ -40,16 +40,18 @@ export class Feed<Item> implements AsyncIterableIterator<Item, undefined> {
     this.#weightMax = weightMax;
   }
 
-  push(item: Item): void {
-    if (this.#end) return;
+  /** Whether there is still anybody for it. */
+  push(item: Item): boolean {
+    if (this.#end) return false;
     const reader = this.#readers.shift();
     if (reader) {
       reader.resolve({ value: item, done: false });
-      return;
+      return true;
     }
     this.#items.push(item);
     this.#weight += this.#options.weigh(item);
     while (this.#isFull()) this.#overflow();
+    return true;
   }
 
   /** What is held can still be read; then the feed is over, or throws this. */
@@ -85,9 +87,8 @@ export class Feed<Item> implements AsyncIterableIterator<Item, undefined> {
   /** Whoever leaves its loop wants no more. */
   return(): Promise<IteratorResult<Item, undefined>> {
     this.#clear();
-    this.#end = { error: undefined };
     this.end();
-    for (const reader of this.#readers.splice(0)) reader.resolve({ value: undefined, done: true });
+    this.#end = { error: undefined };
     return Promise.resolve({ value: undefined, done: true });
   }
 
@@ -115,6 +116,8 @@ export class Feed<Item> implements AsyncIterableIterator<Item, undefined> {
   #shift(): Item | undefined {
     const item = this.#items[this.#first];
     if (item === undefined) return undefined;
+    // Whoever has taken it may be done with it long before the list is cut.
+    this.#items[this.#first] = undefined;
     this.#first += 1;
     this.#weight -= this.#options.weigh(item);
     if (this.#first > 256 && this.#first * 2 > this.#items.length) {
