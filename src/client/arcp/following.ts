@@ -45,10 +45,6 @@ export class Following {
     if (this.#kept) this.#feeds.add(this.#kept);
   }
 
-  get isOver(): boolean {
-    return this.#end !== undefined;
-  }
-
   /** The number of the first event that a reader of ours has not come to yet. */
   get firstUnreadSeq(): number | undefined {
     let first: number | undefined;
@@ -62,7 +58,7 @@ export class Following {
 
   take(event: ReceivedEvent): void {
     if (this.#end) return;
-    for (const feed of this.#feeds) feed.push(event);
+    for (const feed of this.#feeds) if (!feed.push(event)) this.#feeds.delete(feed);
     if (event.kind !== "result_chunk") return;
     const { view } = event;
     if (view?.kind !== "result_chunk") return;
