@@ -185,3 +185,13 @@ test("a request that is sent again keeps its place among those that are", () => 
   assert.equal(idOf(pending.ofJobs({ requestId: "new", jobs: [] })), "new");
   assert.equal(pending.ofJobs({ requestId: "2", jobs: [] }), undefined);
 });
+
+test("only what went out before is sent again", () => {
+  const pending = sent(submit("t1"));
+  const fresh = pending.add("2", submit("t2"));
+  pending.renew(fresh, "2");
+  assert.equal(fresh.isRepeated, false);
+  assert.equal(pending.hasRepeatedSubmit(), false);
+  for (const waiting of pending.all()) pending.renew(waiting, waiting.id);
+  assert.equal(pending.hasRepeatedSubmit(), true);
+});

@@ -98,7 +98,7 @@ export class Pending {
   renew(waiting: Waiting, id: string): void {
     this.#byId.delete(waiting.id);
     waiting.id = id;
-    waiting.isRepeated = true;
+    waiting.isRepeated ||= waiting.wasSent;
     this.#byId.set(id, waiting);
   }
 
