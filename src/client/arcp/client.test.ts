@@ -9,6 +9,7 @@ import { isTraceId, type JsonObject } from "../../wire/arcp/index.ts";
 import { ARCPClient, type SubmitOptions } from "./client.ts";
 import type { ReceivedEvent } from "./event.ts";
 import type { JobHandle } from "./handle.ts";
+import { limits } from "./limits.ts";
 import type { ClientOptions, Gap } from "./options.ts";
 
 type Scene = AsyncDisposable & {
@@ -322,6 +323,19 @@ test("[ARCP-209] a submit that is aborted rejects, and the job that comes of it 
     code: "CANCELLED",
   });
   assert.equal(runtime.ofType("job.submit").length, 1);
+});
+
+test("submits that were given up leave room for others, however many there are", async () => {
+  await using scene = await open();
+  const { client } = scene;
+  const wishes = Array.from({ length: limits.pendingMax }, () => {
+    const controller = new AbortController();
+    void expecting(client.submit({ agent: "a", signal: controller.signal }));
+    return controller;
+  });
+  await assert.rejects(client.listJobs(), { code: "INTERNAL_ERROR" });
+  for (const wish of wishes) wish.abort();
+  await accepted(scene, "job_1");
 });
 
 test("[ARCP-209] a job that was accepted is cancelled by its signal, once it is over by nothing", async () => {

@@ -26,7 +26,10 @@ export const limits = {
   /** Decoded bytes of a streamed result that are kept until someone takes them (ARCP-128). */
   resultBytesMax: 268_435_456,
 
-  /** Requests without an answer, those that wait for a connection included. */
+  /**
+   * Requests without an answer, those that wait for a connection included. Beyond, no more are taken; submits that
+   * were given up, and are kept only for the job that may come of them, go first.
+   */
   pendingMax: 10_000,
   /** Jobs that are over, so that what still arrives of them is known for what it is. */
   forgottenJobsMax: 4_096,

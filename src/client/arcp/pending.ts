@@ -102,6 +102,16 @@ export class Pending {
     this.#byId.set(id, waiting);
   }
 
+  /** Whether there was one that nobody waits for any more: the oldest makes room. */
+  forgetAbandoned(): boolean {
+    for (const waiting of this.#byId.values()) {
+      if (!waiting.isAbandoned) continue;
+      this.remove(waiting);
+      return true;
+    }
+    return false;
+  }
+
   remove({ id, stopTimer }: Waiting): void {
     stopTimer();
     this.#byId.delete(id);

@@ -139,7 +139,7 @@ export class Session implements Receiver {
   /** Asks now, or as soon as there is a connection. The call is told of its answer, or of its end. */
   ask(call: Call): Waiting {
     if (this.#ended) throw this.#ended;
-    if (this.#pending.size >= limits.pendingMax) {
+    if (this.#pending.size >= limits.pendingMax && !this.#pending.forgetAbandoned()) {
       throw new ArcpError("INTERNAL_ERROR", `${limits.pendingMax} requests wait for an answer`);
     }
     const id = mintId("envelope");
