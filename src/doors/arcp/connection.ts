@@ -97,6 +97,8 @@ export class Connection implements Outlet {
   /** The last number that the other side says it has got. */
   #acknowledged = 0;
   #isLagTold = false;
+  /** What its requests have taken since others had their turn. */
+  #busyMs = 0;
   #hasSaidGoodbye = false;
   readonly #traces = new Map<JobId, string>();
   /** What prints the events of a job, for this session. */
@@ -159,7 +161,16 @@ export class Connection implements Outlet {
 
   #receive(frame: Frame): Promise<void> | undefined {
     this.#heardAtMs = this.#options.clock.nowMs();
-    return this.#step({ type: "frame", frame });
+    const startedMs = performance.now();
+    const waiting = this.#step({ type: "frame", frame });
+    this.#busyMs += performance.now() - startedMs;
+    return waiting ?? this.#session?.telling.room ?? this.#takeTurns();
+  }
+
+  #takeTurns(): Promise<void> | undefined {
+    if (this.#busyMs < limits.turnMs) return undefined;
+    this.#busyMs = 0;
+    return new Promise((resolve) => setImmediate(resolve));
   }
 
   #step(input: Parameters<typeof stepConnection>[1]): Promise<void> | undefined {

@@ -770,6 +770,31 @@ test("[ARCP-27] a client that does not read holds up its own jobs, not those of 
   assert.equal(count, 401);
 });
 
+test("who asks and asks and takes no answers is not read any more, and is answered all when it does", async () => {
+  await using scene = await DoorScene.open();
+  const text = "x".repeat(1_000_000);
+  scene.agent("flood", async (_, context) => {
+    for (let count = 0; count < 40; count += 1) await context.thought(text);
+  });
+  const peer = await scene.hello();
+  const stuck = Promise.withResolvers<void>();
+  const answered: unknown[] = [];
+  peer.transport.onFrame(async ({ type, payload }) => {
+    await stuck.promise;
+    if (type === "session.jobs") answered.push(payload);
+  });
+  await peer.send("job.submit", { agent: "flood" });
+  await waitUntil(() => scene.plane.lastSequence > 15);
+  await turns(50);
+  const asked = 2_000;
+  for (let count = 0; count < asked; count += 1) await peer.send("session.list_jobs", {});
+  await turns(50);
+  const unreadBytes = peer.transport.queuedBytes;
+  assert(unreadBytes > 100_000, `${unreadBytes} bytes are not read`);
+  stuck.resolve();
+  await waitUntil(() => answered.length === asked);
+});
+
 test("[ARCP-168] [ARCP-83] [ARCP-140] credentials come with the acceptance, in the order of the requests, and to nobody else", async () => {
   const made: ((values: readonly string[]) => void)[] = [];
   const provisioner = {

@@ -3,6 +3,10 @@ export const limits = {
   queuedBytesMax: 16_777_216,
   /** What comes while a session is told what it missed; beyond that it reads on from the log. */
   entriesBehindMax: 1_000,
+  /** Answers that wait to be sent. Who is owed more is not read before some have left. */
+  answersMax: 128,
+  /** Whoever takes so much of our time at once lets others have theirs before the next request. */
+  turnMs: 10,
   /** A result that was streamed, put together for a session that takes no pieces. */
   assembledBytesMax: 8_388_608,
   /** Entries of a page of jobs, by default and at most. */

@@ -74,6 +74,8 @@ export class Telling {
   #isBehind = true;
   /** While the other side takes less than it is told: what its jobs wait for. */
   #slow: { readonly over: Promise<void>; readonly end: () => void } | undefined;
+  /** While more answers wait than may. */
+  #crowd: PromiseWithResolvers<void> | undefined;
   #isClosed = false;
 
   constructor(options: TellingOptions) {
@@ -91,6 +93,7 @@ export class Telling {
   close(): void {
     this.#isClosed = true;
     this.#endSlowness();
+    this.#endCrowd();
     this.#unblock?.();
     this.#options.audience.leave(this, this.#follows);
     this.#follows.clear();
@@ -103,6 +106,13 @@ export class Telling {
   /** Resolves when the other side has caught up, if it is far behind. */
   get pace(): Promise<void> | undefined {
     return this.#slow?.over;
+  }
+
+  /** Resolves when there is room for more answers, if there is none. */
+  get room(): Promise<void> | undefined {
+    if (this.#answers.length < limits.answersMax || this.#isClosed) return undefined;
+    this.#crowd ??= Promise.withResolvers();
+    return this.#crowd.promise;
   }
 
   /** In its place; by default when all that was decided so far is durable, before anything later. */
@@ -368,9 +378,15 @@ export class Telling {
         return promise.then(() => this.#sendAnswers(upToSequence));
       }
       this.#answers.shift();
+      if (this.#answers.length <= limits.answersMax / 2) this.#endCrowd();
       const held = next.send();
       if (held !== undefined) return held.then(() => this.#sendAnswers(upToSequence));
     }
+  }
+
+  #endCrowd(): void {
+    this.#crowd?.resolve();
+    this.#crowd = undefined;
   }
 
   #beginSlowness(): void {
