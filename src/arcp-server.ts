@@ -290,7 +290,7 @@ export class ARCPServer implements AsyncDisposable {
   ): Promise<WebSocketServing> {
     const { port = 7777 } = options;
     const onTransport = (transport: Transport): void => void this.accept(transport);
-    const serving = await startWebSocketServer({ ...options, port, onTransport });
+    const serving = await startWebSocketServer({ ...hello, ...options, port, onTransport });
     this.#listening.add(serving);
     return serving;
   }
@@ -298,7 +298,7 @@ export class ARCPServer implements AsyncDisposable {
   /** On one path of a server that is there already; the rest of it is not touched. */
   attach(server: Server, options: Omit<UpgradeOptions, "onTransport" | "onFault"> = {}): Upgrades {
     const onTransport = (transport: Transport): void => void this.accept(transport);
-    const upgrades = attachUpgrade(server, { ...options, onTransport });
+    const upgrades = attachUpgrade(server, { ...hello, ...options, onTransport });
     this.#listening.add(upgrades);
     return upgrades;
   }
@@ -335,6 +335,8 @@ export class ARCPServer implements AsyncDisposable {
 /** As the Python SDK calls it. */
 export const ARCPRuntime: typeof ARCPServer = ARCPServer;
 export type ARCPRuntime = ARCPServer;
+
+const hello = { firstFrameBytesMax: limits.helloBytesMax } as const;
 
 /** Offered only where somebody makes credentials (ARCP-51). */
 const secret = "provisioned_credentials";

@@ -18,6 +18,8 @@ export const limits = {
   pageEntryBytes: 512,
   /** Jobs that are looked at for a page. Where a filter passes over more, the next page goes on from there. */
   pageLooksMax: 10_000,
+  /** Of a hello: nobody knows yet who says it. */
+  helloBytesMax: 65_536,
   heartbeatMs: 30_000,
   resumeWindowMs: 600_000,
   cancelGraceMs: 30_000,

@@ -26,6 +26,8 @@ export type UpgradeOptions = Guard & {
   /** Whether `/` will do as well. */
   readonly alsoRoot?: boolean;
   readonly frameBytesMax?: number;
+  /** The same for the first one, which comes from who knows whom. As for all, if absent. */
+  readonly firstFrameBytesMax?: number;
   /** Whether to compress for peers that offer it. It costs memory and time for each connection. */
   readonly compresses?: boolean;
   readonly connectionsMax?: number;
@@ -86,7 +88,7 @@ export function attachUpgrade(server: Server, options: UpgradeOptions): Upgrades
     const stream = request.socket;
     let carrier: ServerSocket | undefined;
     const transport = new Channel(linkOf(stream), (channel) => {
-      carrier = new ServerSocket(channel, socket, stream);
+      carrier = new ServerSocket(channel, socket, stream, options);
       pulse.watch(carrier);
       return carrier;
     });

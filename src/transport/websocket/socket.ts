@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import type { RawData, WebSocket } from "ws";
 import type { Carrier, Channel } from "../channel.ts";
 import { type Closing, Malformed, TransportError } from "../transport.ts";
-import { errorOf, fitReason } from "./close-codes.ts";
+import { closeCodes, errorOf, fitReason } from "./close-codes.ts";
 import type { Watched } from "./pulse.ts";
 
 export class ServerSocket implements Carrier, Watched {
@@ -15,12 +15,29 @@ export class ServerSocket implements Carrier, Watched {
   #texts: string[] = [];
   #textUnits = 0;
   #error: TransportError | undefined;
+  /** What has come of the first message, and how long it may be. */
+  #firstBytes = 0;
+  readonly #firstBytesMax: number;
 
   /** `stream` is what the WebSocket runs on. */
-  constructor(channel: Channel, socket: WebSocket, stream: Socket) {
+  constructor(
+    channel: Channel,
+    socket: WebSocket,
+    stream: Socket,
+    {
+      firstFrameBytesMax = Number.POSITIVE_INFINITY,
+    }: { readonly firstFrameBytesMax?: number } = {},
+  ) {
     this.#channel = channel;
+    this.#firstBytesMax = firstFrameBytesMax;
     this.#socket = socket;
     this.#stream = stream;
+    // Behind the listener of `ws`, so that a message that ends in a chunk was seen before the chunk is counted.
+    stream.on("data", this.#countFirst);
+    socket.once("message", () => {
+      stream.off("data", this.#countFirst);
+      this.#firstBytes = Number.NEGATIVE_INFINITY;
+    });
     socket.on("message", (data, isBinary) => channel.receive(textOf(data, isBinary)));
     socket.on("error", (cause: NodeJS.ErrnoException) => this.#fail(cause));
     socket.on("close", (code, reason) => {
@@ -78,6 +95,17 @@ export class ServerSocket implements Carrier, Watched {
   }
 
   readonly #wrote = (): void => this.#channel.wrote();
+
+  /** `ws` has one limit for all messages, and collects what is below it however long that takes. */
+  readonly #countFirst = (chunk: Buffer): void => {
+    this.#firstBytes += chunk.length;
+    if (this.#firstBytes <= this.#firstBytesMax) return;
+    this.#stream.off("data", this.#countFirst);
+    this.#error ??= new TransportError("too_big", "the peer's first frame is larger than allowed");
+    this.#socket.close(closeCodes.tooBig);
+    // Not after the peer's goodbye, which comes behind the rest of that frame.
+    this.#stream.destroySoon();
+  };
 
   /** All frames of one turn go out in one write of one piece; `ws` alone makes two for each. */
   readonly #flush = (): void => {

@@ -272,6 +272,30 @@ test("[ARCP-33] a message over the limit is told as malformed and closes with 10
   assert.deepEqual(seen, [989, "too_big"]);
 });
 
+test("a first message may have a limit of its own, which ends who only begins one; later ones are as long as ever", async () => {
+  await using scene = await open({ firstFrameBytesMax: 1_000 });
+  const stranger = await scene.peer();
+  const unknown = endOf(await scene.next());
+  const closed = once(stranger, "close");
+  stranger.send("x".repeat(600), { fin: false });
+  stranger.send("x".repeat(600), { fin: false });
+  assert.equal((await unknown).error?.code, "too_big");
+  assert.equal((await closed)[0], 1009);
+
+  const peer = await scene.peer();
+  const server = await scene.next();
+  const lengths: number[] = [];
+  const all = Promise.withResolvers<void>();
+  server.onFrame(({ text }) => {
+    lengths.push(String(text).length);
+    if (lengths.length === 2) all.resolve();
+  });
+  peer.send(JSON.stringify({ text: "x".repeat(100) }));
+  peer.send(JSON.stringify({ text: "x".repeat(100_000) }));
+  await all.promise;
+  assert.deepEqual(lengths, [100, 100_000]);
+});
+
 test("[ARCP-33] a client over its limit closes with a code of its own, for 1009 is not allowed to it", async () => {
   await using scene = await open();
   const { client, server } = await scene.pair({ frameBytesMax: 1_000 });
