@@ -31,6 +31,12 @@ type Versions = {
 
 export class Catalogue {
   readonly #agents = new Map<string, Versions>();
+  #size = 0;
+
+  /** Agents that are there, each version counted. */
+  get size(): number {
+    return this.#size;
+  }
 
   /** Until what it answers is disposed. Throws if no reference could mean it. */
   add(offer: Offer): Disposable {
@@ -42,6 +48,7 @@ export class Catalogue {
     const versions = this.#agents.get(name) ?? { offers: new Map() };
     this.#agents.set(name, versions);
     const known = versions.offers.get(version);
+    if (!known) this.#size += 1;
     versions.offers.set(version, { offer, workers: (known?.workers ?? 0) + 1 });
     let isThere = true;
     return {
@@ -92,7 +99,10 @@ export class Catalogue {
     const known = versions?.offers.get(version);
     if (!versions || !known) return;
     known.workers -= 1;
-    if (known.workers === 0) versions.offers.delete(version);
+    if (known.workers === 0) {
+      versions.offers.delete(version);
+      this.#size -= 1;
+    }
     if (versions.offers.size === 0 && versions.default === undefined) this.#agents.delete(name);
   }
 }

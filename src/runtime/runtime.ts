@@ -127,6 +127,8 @@ export class Runtime implements Disposable {
   /** By the agent's full name, oldest first. */
   readonly #waiting = new Map<string, Set<JobId>>();
   readonly #workers = new Map<Worker, { readonly jobs: Set<JobId> }>();
+  /** By the full name of what they offer, in the order in which they came. */
+  readonly #offering = new Map<string, Set<Worker>>();
   readonly #runs = new Map<JobId, Worker>();
   readonly #endings = new Map<JobId, ((outcome: JobOutcome) => void)[]>();
   readonly #tap: Disposable;
@@ -181,12 +183,21 @@ export class Runtime implements Disposable {
     for (const offer of worker.offers) offers.use(this.catalogue.add(offer));
     const all = offers.move();
     this.#workers.set(worker, { jobs: new Set(has) });
+    const names = worker.offers.map(fullName);
+    for (const name of names) {
+      this.#offering.set(name, (this.#offering.get(name) ?? new Set()).add(worker));
+    }
     for (const jobId of has) this.#runs.set(jobId, worker);
     this.giveWork(worker);
     return {
       [Symbol.dispose]: () => {
         all.dispose();
         this.#workers.delete(worker);
+        for (const name of names) {
+          const others = this.#offering.get(name);
+          others?.delete(worker);
+          if (others?.size === 0) this.#offering.delete(name);
+        }
       },
     };
   }
@@ -495,9 +506,9 @@ export class Runtime implements Disposable {
   }
 
   #freeWorker(agent: string): Worker | undefined {
-    for (const [worker, { jobs }] of this.#workers) {
-      const isOffered = worker.offers.some((offer) => fullName(offer) === agent);
-      if (isOffered && jobs.size < worker.jobsAtOnce) return worker;
+    for (const worker of this.#offering.get(agent) ?? []) {
+      const jobs = this.#workers.get(worker)?.jobs.size ?? 0;
+      if (jobs < worker.jobsAtOnce) return worker;
     }
     return undefined;
   }

@@ -3,6 +3,8 @@ export const limits = {
   workerIdLengthMin: 8,
   workerIdLengthMax: 128,
   offersMax: 1_000,
+  /** Agents that there are, by whoever's offer: each client is told them all in its welcome. */
+  agentsMax: 10_000,
   /** Jobs of one worker at a time. */
   jobsAtOnceMax: 10_000,
   jobsAtOnce: 10,

@@ -447,3 +447,21 @@ test("a handler that never waits for its words is stopped before they fill the m
     `${kept}`,
   );
 });
+
+test("there are only so many agents; more workers for those that are there come in", async () => {
+  await using scene = await Scene.open();
+  const answers: string[] = [];
+  const offer = (worker: number, names: number): void => {
+    const send = (type: string, { code }: Readonly<Record<string, unknown>>): void =>
+      void answers.push(String(code ?? type.split(".").at(-1)));
+    const attached = scene.workers.attach({ sessionId: "sess_1", principal: "worker", send });
+    const offers = Array.from({ length: 1_000 }, (_, at) => ({ name: `agent-${names}-${at}` }));
+    const payload = { worker_id: `wrk_1234567${worker}`, offers };
+    attached.receive("x-vendor.tipstaff.worker.offer", payload);
+  };
+  for (let worker = 0; worker < 10; worker += 1) offer(worker, worker);
+  offer(10, 10);
+  offer(11, 0);
+  await turns();
+  assert.deepEqual(answers.toSorted(), ["limit_reached", ...Array(11).fill("welcome")]);
+});

@@ -125,6 +125,11 @@ export class RemoteWorkers implements Disposable {
     if (this.#workers.size >= workersMax) {
       return { code: "limit_reached", message: `${workersMax} workers are there already` };
     }
+    const { catalogue } = this.#runtime;
+    const added = offers.filter((offer) => catalogue.resolve(fullName(offer)).refusal);
+    if (catalogue.size + added.length > limits.agentsMax) {
+      return { code: "limit_reached", message: `${limits.agentsMax} agents are offered already` };
+    }
     const { jobsAtOnce } = said;
     const runtime = this.#runtime;
     const worker = new RemoteWorker({ id, offers, jobsAtOnce, runtime, graceMs: this.#graceMs });
