@@ -1,5 +1,5 @@
 /** What the core refuses, in the words that agents know. */
-import { type Refusal, type RefusalCode, toNumber } from "../core/index.ts";
+import { type Failure, type Refusal, type RefusalCode, toNumber } from "../core/index.ts";
 import { ArcpError, type ErrorCode, type JsonObject } from "../wire/arcp/index.ts";
 
 /** Codes that no agent can meet are our fault, should one meet them. */
@@ -15,6 +15,20 @@ const codes: Readonly<Partial<Record<RefusalCode, ErrorCode>>> = {
   skill_version_not_found: "AGENT_VERSION_NOT_AVAILABLE",
   session_gone: "RESUME_WINDOW_EXPIRED",
 };
+
+/** How jobs end by the core's doing. */
+const ends: Readonly<Record<string, ErrorCode>> = {
+  job_cancelled: "CANCELLED",
+  job_timed_out: "TIMEOUT",
+  grant_expired: "LEASE_EXPIRED",
+  worker_lost: "INTERNAL_ERROR",
+  credentials_lost: "INTERNAL_ERROR",
+};
+
+/** The code of a failure: the protocol's for what the core ended, else whatever the agent said. */
+export function codeOf({ code }: Failure): string {
+  return ends[code] ?? code;
+}
 
 export function toArcpError(refusal: Refusal, about: JsonObject = {}): ArcpError {
   const { code, message, path, left, jobId } = refusal;

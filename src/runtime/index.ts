@@ -8,7 +8,7 @@ export {
   type Provisioner,
   type Rotation,
 } from "./credentials.ts";
-export { toArcpError } from "./errors.ts";
+export { codeOf, toArcpError } from "./errors.ts";
 export type { Handler } from "./in-process.ts";
 export type { Revocation } from "./revocations.ts";
 export {

@@ -37,7 +37,7 @@ import {
   Provisioning,
   type Rotation,
 } from "./credentials.ts";
-import { toArcpError } from "./errors.ts";
+import { codeOf, toArcpError } from "./errors.ts";
 import { type Handler, InProcessWorker } from "./in-process.ts";
 import { limits } from "./limits.ts";
 import type { Work, Worker } from "./worker.ts";
@@ -457,7 +457,8 @@ export class Runtime implements Disposable {
 
   async #resultOf(jobId: JobId, outcome: JobOutcome): Promise<unknown> {
     if (outcome.status !== "success") {
-      const { code, message, isRetryable, details } = outcome.failure;
+      const { message, isRetryable, details } = outcome.failure;
+      const code = codeOf(outcome.failure);
       const more: JsonObject | undefined = details === undefined ? undefined : JSON.parse(details);
       throw new ArcpError(code, message, { retryable: isRetryable, details: more });
     }

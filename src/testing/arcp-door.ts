@@ -47,7 +47,14 @@ type Payload = {
   readonly delegate_id: string;
   readonly budget: unknown;
   readonly credentials: readonly { readonly value: string }[];
-  readonly jobs: readonly { readonly job_id: string; readonly status: string }[];
+  readonly trace_id: string;
+  readonly agent: string;
+  readonly lease: unknown;
+  readonly lease_constraints: unknown;
+  readonly accepted_at: string;
+  readonly completed_at: string;
+  readonly result_size: number;
+  readonly jobs: readonly ListedJob[];
   readonly next_cursor: string | null;
   readonly current_status: string;
   readonly replayed: boolean;
@@ -61,6 +68,9 @@ type Payload = {
     readonly current?: number;
     readonly name?: string;
     readonly child_job_id?: string;
+    readonly delegate_id?: string;
+    readonly call_id?: string;
+    readonly error?: { readonly code: string };
   };
   readonly final_status: string;
   readonly result: unknown;
@@ -68,6 +78,17 @@ type Payload = {
   readonly nonce: string;
   readonly ping_nonce: string;
   readonly you: number;
+};
+
+type ListedJob = {
+  readonly job_id: string;
+  readonly agent: string;
+  readonly status: string;
+  readonly budget: unknown;
+  readonly parent_job_id: string | null;
+  readonly created_at: string;
+  readonly submitted_at: string;
+  readonly last_event_seq: number;
 };
 
 export type HelloParts = {
@@ -158,6 +179,15 @@ export class DoorScene implements AsyncDisposable {
     const peer = this.connect(link);
     await peer.hello(parts);
     return peer;
+  }
+
+  /** Time goes by in ten steps, and what falls due happens. */
+  async pass(ms: number): Promise<void> {
+    for (let step = 0; step < 10; step += 1) {
+      this.clock.leap(ms / 10);
+      this.plane.tick();
+      await turns(6);
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
