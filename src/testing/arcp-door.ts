@@ -41,12 +41,19 @@ type Payload = {
   readonly session_id: string;
   readonly resume_token: string;
   readonly heartbeat_interval_sec: number;
+  readonly resume_window_sec: number;
+  readonly runtime: unknown;
   readonly capabilities: { readonly features: readonly string[]; readonly agents: unknown };
   readonly job_id: string;
   readonly parent_job_id: string | null;
   readonly delegate_id: string;
   readonly budget: unknown;
-  readonly credentials: readonly { readonly value: string }[];
+  readonly credentials: readonly {
+    readonly id: string;
+    readonly scheme: string;
+    readonly value: string;
+    readonly endpoint: string;
+  }[];
   readonly trace_id: string;
   readonly agent: string;
   readonly lease: unknown;
@@ -65,6 +72,8 @@ type Payload = {
     readonly phase?: string;
     readonly text?: string;
     readonly data?: string;
+    readonly encoding?: "utf8" | "base64";
+    readonly chunk_seq?: number;
     readonly current?: number;
     readonly name?: string;
     readonly child_job_id?: string;
@@ -76,6 +85,7 @@ type Payload = {
   readonly result: unknown;
   readonly result_id: string;
   readonly nonce: string;
+  readonly sent_at: string;
   readonly ping_nonce: string;
   readonly you: number;
 };
