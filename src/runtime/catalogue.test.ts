@@ -69,3 +69,20 @@ test("names that no reference could mean are not offered", () => {
     assert.throws(() => new Catalogue().add(offerOf(wrong)), /is no (name|version)/);
   }
 });
+
+test("a job may be repeated only if all who offer its agent say so, and only while they are there", () => {
+  const isRepeatable = (catalogue: Catalogue): boolean => {
+    const resolved = catalogue.resolve("sum");
+    return !resolved.refusal && resolved.isRepeatable;
+  };
+  const catalogue = new Catalogue();
+  const steady = catalogue.add({ name: "sum", isRepeatable: true });
+  assert(isRepeatable(catalogue));
+  const delicate = catalogue.add({ name: "sum", isRepeatable: false });
+  assert(!isRepeatable(catalogue));
+  delicate[Symbol.dispose]();
+  assert(isRepeatable(catalogue));
+  catalogue.add({ name: "sum", isRepeatable: false });
+  steady[Symbol.dispose]();
+  assert(!isRepeatable(catalogue));
+});

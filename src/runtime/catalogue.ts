@@ -24,8 +24,8 @@ export type Listed = {
 };
 
 type Versions = {
-  /** By version; the empty one is that of an agent without. In the order in which they came. */
-  readonly offers: Map<string, { readonly offer: Offer; workers: number }>;
+  /** By version; the empty one is that of an agent without. In the order in which they came. One for each worker. */
+  readonly offers: Map<string, Set<Offer>>;
   default?: string;
 };
 
@@ -38,25 +38,18 @@ export class Catalogue {
     return this.#size;
   }
 
-  /** Until what it answers is disposed. Throws if no reference could mean it. */
+  /** Until what it answers is disposed. Throws if no reference could mean it: see `problemOf`. */
   add(offer: Offer): Disposable {
+    const problem = problemOf(offer);
+    if (problem !== undefined) throw new Error(problem);
     const { name, version = "" } = offer;
-    if (!namePattern.test(name)) throw new Error(`${JSON.stringify(name)} is no name of an agent`);
-    if (version !== "" && !versionPattern.test(version)) {
-      throw new Error(`${JSON.stringify(version)} is no version of an agent`);
-    }
     const versions = this.#agents.get(name) ?? { offers: new Map() };
     this.#agents.set(name, versions);
-    const known = versions.offers.get(version);
-    if (!known) this.#size += 1;
-    versions.offers.set(version, { offer, workers: (known?.workers ?? 0) + 1 });
-    let isThere = true;
-    return {
-      [Symbol.dispose]: () => {
-        if (isThere) this.#remove(name, version);
-        isThere = false;
-      },
-    };
+    const own = { ...offer };
+    const offers = versions.offers.get(version) ?? new Set();
+    if (offers.size === 0) this.#size += 1;
+    versions.offers.set(version, offers.add(own));
+    return { [Symbol.dispose]: () => this.#remove(own) };
   }
 
   /** What a name without a version means from now on, be it there yet or not. */
@@ -78,11 +71,14 @@ export class Catalogue {
       return refuse("skill_not_found", `nobody offers the agent ${name}`);
     }
     const version = wanted ?? versions.default ?? usual(versions);
-    const found = versions.offers.get(version)?.offer;
+    const offers = [...(versions.offers.get(version) ?? [])];
+    const [found] = offers;
     if (!found) {
       return refuse("skill_version_not_found", `nobody offers ${name} in version ${version}`);
     }
-    return { agent: fullName(found), isRepeatable: found.isRepeatable };
+    // Whoever gets the job may be lost: it is run again only if all of them can bear that.
+    const isRepeatable = offers.every((offer) => offer.isRepeatable);
+    return { agent: fullName(found), isRepeatable };
   }
 
   list(): readonly Listed[] {
@@ -94,12 +90,12 @@ export class Catalogue {
     });
   }
 
-  #remove(name: string, version: string): void {
+  #remove(own: Offer): void {
+    const { name, version = "" } = own;
     const versions = this.#agents.get(name);
-    const known = versions?.offers.get(version);
-    if (!versions || !known) return;
-    known.workers -= 1;
-    if (known.workers === 0) {
+    const offers = versions?.offers.get(version);
+    if (!versions || !offers?.delete(own)) return;
+    if (offers.size === 0) {
       versions.offers.delete(version);
       this.#size -= 1;
     }
@@ -109,6 +105,13 @@ export class Catalogue {
 
 const namePattern = /^[a-z0-9][a-z0-9._-]*$/;
 const versionPattern = /^[a-zA-Z0-9.+_-]+$/;
+
+/** Why no reference could mean it, if so. */
+export function problemOf({ name, version }: Pick<Offer, "name" | "version">): string | undefined {
+  if (!namePattern.test(name)) return `${JSON.stringify(name)} is no name of an agent`;
+  if (version === undefined || versionPattern.test(version)) return undefined;
+  return `${JSON.stringify(version)} is no version of an agent`;
+}
 
 export function fullName({ name, version }: Pick<Offer, "name" | "version">): string {
   return version === undefined ? name : `${name}@${version}`;

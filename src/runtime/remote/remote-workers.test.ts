@@ -421,6 +421,9 @@ test("who may not work is told so, and who makes no sense too", async () => {
   say("worker", ["offer", { worker_id, offers }], ["offer", { worker_id, offers }]);
   assert.deepEqual(refusals, ["not_allowed", ...Array(5).fill("malformed")]);
   assert.deepEqual(scene.runtime.catalogue.list().length, 1);
+  say("eve", ["offer", { worker_id, offers: [{ name: "agent", idempotent: true }] }]);
+  const resolved = scene.runtime.catalogue.resolve("agent");
+  assert.deepEqual(resolved, { agent: "agent", isRepeatable: false });
 });
 
 test("a handler that never waits for its words is stopped before they fill the memory", async () => {

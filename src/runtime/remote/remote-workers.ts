@@ -6,7 +6,7 @@
 import { limits as coreLimits, type JobId } from "../../core/index.ts";
 import { type Clock, SteadyClock } from "../../plane/index.ts";
 import type { JsonObject } from "../../wire/arcp/index.ts";
-import { fullName, type Offer } from "../catalogue.ts";
+import { fullName, type Offer, problemOf } from "../catalogue.ts";
 import type { Runtime } from "../runtime.ts";
 import { limits } from "./limits.ts";
 import {
@@ -150,11 +150,8 @@ export class RemoteWorkers implements Disposable {
       return { code: "malformed", message };
     }
     for (const offer of offers) {
-      try {
-        this.#runtime.catalogue.add(toOffer(offer))[Symbol.dispose]();
-      } catch (error) {
-        return { code: "malformed", message: error instanceof Error ? error.message : "no name" };
-      }
+      const problem = problemOf(toOffer(offer));
+      if (problem !== undefined) return { code: "malformed", message: problem };
       if (!this.#mayWork(principal, offer)) {
         return { code: "not_allowed", message: `${principal} may not offer ${fullNameOf(offer)}` };
       }
