@@ -16,18 +16,18 @@ const codes: Readonly<Partial<Record<RefusalCode, ErrorCode>>> = {
   session_gone: "RESUME_WINDOW_EXPIRED",
 };
 
-/** How jobs end by the core's doing. */
-const ends: Readonly<Record<string, ErrorCode>> = {
-  job_cancelled: "CANCELLED",
-  job_timed_out: "TIMEOUT",
-  grant_expired: "LEASE_EXPIRED",
-  worker_lost: "INTERNAL_ERROR",
-  credentials_lost: "INTERNAL_ERROR",
-};
+/** How jobs end by the core's doing. No plain object: a code may come from elsewhere, and be the name of anything. */
+const ends: ReadonlyMap<string, ErrorCode> = new Map([
+  ["job_cancelled", "CANCELLED"],
+  ["job_timed_out", "TIMEOUT"],
+  ["grant_expired", "LEASE_EXPIRED"],
+  ["worker_lost", "INTERNAL_ERROR"],
+  ["credentials_lost", "INTERNAL_ERROR"],
+]);
 
 /** The code of a failure: the protocol's for what the core ended, else whatever the agent said. */
 export function codeOf({ code }: Failure): string {
-  return ends[code] ?? code;
+  return ends.get(code) ?? code;
 }
 
 export function toArcpError(refusal: Refusal, about: JsonObject = {}): ArcpError {
