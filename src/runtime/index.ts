@@ -15,6 +15,7 @@ export {
   type AgentOptions,
   type Around,
   type IdKind,
+  isDelegated,
   type JobRequest,
   Runtime,
   type RuntimeOptions,

@@ -392,7 +392,7 @@ export class Runtime implements Disposable {
       input: JSON.stringify(input),
       sessionId: parent.sessionIds[0],
       principal: parent.principal,
-      requestId: `delegate/${childId}`,
+      requestId: requestOf(childId),
       traceId: parent.traceId,
       ...(trace && { trace }),
       capabilities: leaseRequest ?? {},
@@ -673,6 +673,16 @@ function provisioningOf(options: RuntimeOptions): Provisioning | undefined {
     onRevocationFailure: guard(options.onRevocationFailure),
     onIssueFailure: guard(options.onIssueFailure),
   });
+}
+
+/** Whether another job has asked for it, and no caller. */
+export function isDelegated({ id, requestId }: Job): boolean {
+  return requestId === requestOf(id);
+}
+
+/** What no caller can call its request: it would have to know the job's id before there is one. */
+function requestOf(childId: JobId): string {
+  return `delegate/${childId}`;
 }
 
 const notIssued: Refusal = {

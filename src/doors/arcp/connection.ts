@@ -12,7 +12,7 @@ import {
   sessionId as toSessionId,
 } from "../../core/index.ts";
 import type { Entry } from "../../log/index.ts";
-import type { Rotation } from "../../runtime/index.ts";
+import { isDelegated, type Rotation } from "../../runtime/index.ts";
 import type { Frame, Transport } from "../../transport/index.ts";
 import {
   ArcpError,
@@ -594,7 +594,7 @@ export class Connection implements Outlet {
 
   /** A job that another asked for is announced, because nobody here has (ARCP-176). */
   announce(job: Job): Send | undefined {
-    if (!job.requestId.startsWith("delegate/")) return undefined;
+    if (!isDelegated(job)) return undefined;
     const { dialect = "spec", takesCredentials } = this.#session ?? {};
     const credentials = takesCredentials ? this.#options.runtime.credentialsOf(job.id) : [];
     const payload = printAccepted(encodeAccepted(job, { credentials }), dialect);

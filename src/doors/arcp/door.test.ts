@@ -711,6 +711,16 @@ test("[PYR-18] what a Python client cannot read ends the job for it, not the con
   assert.equal((await peer.submit("puppet")).type, "job.accepted");
 });
 
+test("a request that is called like a delegated one is answered, and not announced too", async () => {
+  const { scene } = await withPuppet();
+  await using _ = scene;
+  const peer = await scene.hello();
+  const payload = { agent: "puppet" };
+  await peer.transport.send({ arcp: "1.1", id: "delegate/1", type: "job.submit", payload });
+  await turns(6);
+  assert.deepEqual(peer.types, ["session.welcome", "job.accepted", "job.event"]);
+});
+
 test("[ARCP-176] a delegated job is announced in the session of its parent, before it says anything", async () => {
   await using scene = await DoorScene.open();
   scene.agent("child", echo);
