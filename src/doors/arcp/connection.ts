@@ -1,7 +1,7 @@
 /**
  * One transport, from its first frame to its end. Frames pass through the protocol's state machine; what it wants
- * done is done here: sessions are opened and resumed, requests handed on, frames printed. The session goes on when
- * the connection does not.
+ * done is done here: sessions are opened and resumed, requests handed on. The session goes on when the connection
+ * does not.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -12,18 +12,15 @@ import {
   sessionId as toSessionId,
 } from "../../core/index.ts";
 import type { Entry } from "../../log/index.ts";
-import { isDelegated, type Rotation } from "../../runtime/index.ts";
+import { isDelegated } from "../../runtime/index.ts";
 import type { Frame, Transport } from "../../transport/index.ts";
 import {
   ArcpError,
   type ChunkSize,
   type Dialect,
-  type DialectTraits,
-  deriveEventId,
   dialects,
   type Effect,
   type Envelope,
-  framePrinter,
   type Heartbeat,
   type Hello,
   heard,
@@ -31,18 +28,15 @@ import {
   type JsonObject,
   look,
   printAccepted,
-  printEventPayload,
   printFarewell,
   printFrame,
   printId,
-  printJobError,
   printPing,
   printPong,
   printResumeToken,
   printSessionError,
   printWelcome,
   said,
-  sessionRandomOf,
   skippedKinds,
   startConnection,
   startHeartbeat,
@@ -54,15 +48,7 @@ import type { Audience } from "./audience.ts";
 import { hashOf } from "./decode.ts";
 import { encodeAccepted } from "./encode.ts";
 import { limits } from "./limits.ts";
-import {
-  findTrace,
-  type Listener,
-  printNumbered,
-  type ReadStream,
-  type Said,
-  sayEmitted,
-  sayEntry,
-} from "./numbered.ts";
+import { Printer, type PrinterParts } from "./printer.ts";
 import { type Asking, handle } from "./requests.ts";
 import type { ArcpDoorOptions, VendorFamily, VendorSession } from "./settings.ts";
 import { type Outlet, type Send, Telling } from "./telling.ts";
@@ -72,8 +58,7 @@ export type ConnectionParts = {
   readonly audience: Audience;
   /** One that nobody had before. */
   readonly newUlid: () => string;
-  /** Newer values of credentials, by the entry that says so without them. */
-  readonly rotations: ReadonlyMap<number, Rotation>;
+  readonly printing: PrinterParts;
   /** The connection that a session has just now. */
   readonly connections: Map<SessionId, Connection>;
 };
@@ -81,8 +66,7 @@ export type ConnectionParts = {
 /** What a connection knows once it was let in. */
 type Attached = Asking & {
   readonly attachment: number;
-  /** Part of the ids of all frames with a number. */
-  readonly random: string;
+  readonly printer: Printer;
 };
 
 export class Connection implements Outlet {
@@ -91,7 +75,6 @@ export class Connection implements Outlet {
   readonly #transport: Transport;
   #wire: WireConnection;
   #session: Attached | undefined;
-  #traits: DialectTraits = dialects.spec;
   #heardAtMs: number;
   #saidAtMs: number;
   /** The last number that the other side says it has got. */
@@ -100,11 +83,6 @@ export class Connection implements Outlet {
   /** What its requests have taken since others had their turn. */
   #busyMs = 0;
   #hasSaidGoodbye = false;
-  readonly #traces = new Map<JobId, string>();
-  /** What prints the events of a job, for this session. */
-  readonly #printers = new Map<JobId, ReturnType<typeof framePrinter>>();
-  /** Jobs of which this peer was told an end that is not theirs: what came was more than it can read. */
-  readonly #cutShort = new Set<JobId>();
   readonly #families = new Map<VendorFamily, ReturnType<VendorFamily["attach"]>>();
   readonly #closing = new AbortController();
   readonly #done = Promise.withResolvers<void>();
@@ -135,7 +113,7 @@ export class Connection implements Outlet {
 
   /** How long pieces of results may be here. */
   get chunk(): ChunkSize {
-    const { chunk, lineChunk } = this.#traits;
+    const { chunk, lineChunk } = dialects[this.#session?.dialect ?? "spec"];
     return this.#transport.link.kind === "stdio" ? lineChunk : chunk;
   }
 
@@ -330,17 +308,22 @@ export class Connection implements Outlet {
     const parts = { plane, audience, sessionId, outlet: this, afterEventSequence, onFault };
     const telling = new Telling(parts);
     const features = new Set(known.features);
+    const takesCredentials = features.has("provisioned_credentials") && this.#isPrivate;
     this.#session = {
       ...known,
       features,
-      takesCredentials: features.has("provisioned_credentials") && this.#isPrivate,
+      takesCredentials,
       telling,
-      random: sessionRandomOf(sessionId),
+      printer: new Printer(this.#parts.printing, {
+        ...known,
+        takesChunks: features.has("result_chunk"),
+        takesCredentials,
+        messageBytesMax: this.#messageBytesMax(known.dialect),
+      }),
       send: (type, payload, about) => this.#say(type, payload, about),
       acknowledge: (eventSequence) => this.#acknowledge(eventSequence),
       newJobId: () => toJobId(printId("job", newUlid())),
     };
-    this.#traits = dialects[known.dialect];
     this.#acknowledged = afterEventSequence;
     connections.set(sessionId, this);
     void this.#step({ type: "accepted", sessionId });
@@ -358,6 +341,11 @@ export class Connection implements Outlet {
     this.#say("session.welcome", welcome);
     telling.start();
     if (features.has("heartbeat")) void this.#keepAlive(heartbeatMs);
+  }
+
+  #messageBytesMax(dialect: Dialect): number | undefined {
+    const { messageBytesMax, lineBytesMax } = dialects[dialect];
+    return this.#transport.link.kind === "stdio" ? lineBytesMax : messageBytesMax;
   }
 
   get #isPrivate(): boolean {
@@ -469,127 +457,18 @@ export class Connection implements Outlet {
 
   /** For the telling of this session. */
   tell(entry: Entry, eventSequence: number): Promise<void> | undefined {
-    const { event } = entry;
-    switch (event.type) {
-      case "session.rejected":
-        return this.#tellOf(entry, eventSequence, event.jobId, event.traceId);
-      case "job.emitted":
-      case "job.ended": {
-        const { jobId } = event;
-        const traceId = this.#traceOf(jobId);
-        if (typeof traceId === "string") {
-          return this.#tellOf(entry, eventSequence, jobId, traceId);
-        }
-        return traceId.then((found) => this.#tellOf(entry, eventSequence, jobId, found));
-      }
-      default:
-        return;
-    }
-  }
-
-  #tellOf(
-    entry: Entry,
-    eventSequence: number,
-    jobId: JobId,
-    traceId: string | undefined,
-  ): Promise<void> | undefined {
-    const { dialect = "spec", features } = this.#session ?? {};
-    const listener = { dialect, takesChunks: features?.has("result_chunk") ?? false };
-    if (entry.event.type === "job.ended") {
-      this.#traces.delete(jobId);
-      this.#printers.delete(jobId);
-    }
-    const said = this.#said(entry, listener);
-    if (said instanceof Promise) {
-      return said.then((found) => this.#number(entry, eventSequence, found, { jobId, traceId }));
-    }
-    if (said !== undefined) this.#number(entry, eventSequence, said, { jobId, traceId });
-    if (entry.event.type === "job.emitted") this.#minds(jobId, eventSequence);
+    const text = this.#session?.printer.print(entry, eventSequence);
+    if (text instanceof Promise) return text.then((found) => this.#sendNumbered(entry, found));
+    this.#sendNumbered(entry, text);
+    if (entry.event.type === "job.emitted") this.#minds(entry.event.jobId, eventSequence);
     return undefined;
   }
 
-  #said(entry: Entry, listener: Listener): Said | Promise<Said> | undefined {
-    if (entry.event.type !== "job.emitted") return sayEntry(entry, listener, this.#read);
-    const rotation = this.#parts.rotations.get(entry.sequence);
-    return (rotation && this.#sayValue(entry, rotation)) ?? sayEvent(entry);
-  }
-
-  readonly #read: ReadStream = (stream, options) => this.#options.plane.stream(stream, options);
-
-  #number(
-    entry: Entry,
-    eventSeq: number,
-    said: Said,
-    { jobId, traceId }: { readonly jobId: JobId; readonly traceId: string | undefined },
-  ): void {
-    const session = this.#session;
-    if (!session || this.#cutShort.has(jobId)) return;
+  #sendNumbered({ atMs }: Entry, text: string | undefined): void {
+    if (text === undefined) return;
     // What is told live was decided just now; to look at the clock for each event takes longer than this.
-    if (entry.atMs > this.#saidAtMs) this.#saidAtMs = entry.atMs;
-    const { sessionId, random, dialect } = session;
-    const about = { sessionId, random, jobId, traceId };
-    const text =
-      said.type === "job.event"
-        ? this.#printEvent(entry, eventSeq, said.payload, about)
-        : printNumbered(entry, eventSeq, said, about);
-    if (this.#isReadable(text)) {
-      this.#sendText(text);
-      return;
-    }
-    this.#cutShort.add(jobId);
-    const message = "what this job says is longer than this client can read";
-    const failure = {
-      finalStatus: "error",
-      error: { code: "INTERNAL_ERROR", message },
-      completedAtMs: entry.atMs,
-    } as const;
-    const payload = JSON.stringify(printJobError(failure, dialect));
-    this.#sendText(printNumbered(entry, eventSeq, { type: "job.error", payload }, about));
-  }
-
-  /** The same as `printNumbered`, in half the time: events come by the thousand. */
-  #printEvent(
-    { atMs }: Entry,
-    eventSeq: number,
-    payload: string,
-    { sessionId, random, jobId, traceId }: Parameters<typeof printNumbered>[3],
-  ): string {
-    let print = this.#printers.get(jobId);
-    if (!print) {
-      print = framePrinter({ type: "job.event", sessionId, jobId, traceId });
-      this.#printers.set(jobId, print);
-    }
-    return print(deriveEventId(atMs, random, eventSeq), eventSeq, payload);
-  }
-
-  /** Some clients stop reading at the first message that is too long (PYR-18). */
-  #isReadable(text: string): boolean {
-    const { messageBytesMax, lineBytesMax } = this.#traits;
-    const max = this.#transport.link.kind === "stdio" ? lineBytesMax : messageBytesMax;
-    // No character takes more than three bytes.
-    return max === undefined || text.length * 3 <= max || Buffer.byteLength(text) <= max;
-  }
-
-  /** The value itself only to sessions of who asked for the job, and only as it happens (ARCP-172). */
-  #sayValue(entry: Entry, { jobId, value }: Rotation): Said | undefined {
-    const { principal, takesCredentials } = this.#session ?? {};
-    const owner = this.#options.plane.peek(({ jobs }) => jobs.byId.get(jobId)?.principal);
-    const { event, atMs } = entry;
-    const isTheirs = takesCredentials && owner === principal;
-    if (!isTheirs || event.type !== "job.emitted") return undefined;
-    const body = `${event.body.slice(0, -1)},"value":${JSON.stringify(value)}}`;
-    return { type: "job.event", payload: printEventPayload(event.kind, atMs, body) };
-  }
-
-  /** Of a job that was forgotten, the log knows it. */
-  #traceOf(jobId: JobId): string | Promise<string> {
-    const known = this.#traces.get(jobId);
-    if (known !== undefined) return known;
-    const { plane } = this.#options;
-    const traceId = plane.peek(({ jobs }) => jobs.byId.get(jobId)?.traceId);
-    if (traceId === undefined) return findTrace(this.#read, jobId);
-    this.#traces.set(jobId, traceId);
-    return traceId;
+    if (atMs > this.#saidAtMs) this.#saidAtMs = atMs;
+    this.#sendText(text);
   }
 
   /** A job that another asked for is announced, because nobody here has (ARCP-176). */
@@ -614,14 +493,4 @@ export class Connection implements Outlet {
     this.#isLagTold = true;
     runtime.remark(jobId, "status", { phase: "back_pressure", message: `ack lag = ${lag}` });
   }
-}
-
-/** Printed once, for however many are told. */
-let printed: { readonly entry: Entry; readonly said: Said } | undefined;
-
-function sayEvent(entry: Entry): Said | undefined {
-  if (printed?.entry === entry) return printed.said;
-  const said = sayEmitted(entry);
-  if (said) printed = { entry, said };
-  return said;
 }

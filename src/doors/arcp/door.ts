@@ -9,6 +9,7 @@ import type { Transport } from "../../transport/index.ts";
 import { type ChunkSize, monotonicUlids } from "../../wire/arcp/index.ts";
 import { Audience } from "./audience.ts";
 import { Connection, type ConnectionParts } from "./connection.ts";
+import { sayingOnce } from "./printer.ts";
 import type { ArcpDoorOptions } from "./settings.ts";
 
 /** One that was let in to say hello. */
@@ -36,14 +37,15 @@ export function openArcpDoor(options: ArcpDoorOptions): ArcpDoor {
   const { clock } = options;
   const newUlid = monotonicUlids({ nowMs: () => clock.nowMs(), fill: randomFillSync });
   const rotations = new Map<number, Rotation>();
-  const parts: ConnectionParts = { options, audience, newUlid, connections, rotations };
+  const printing = { plane: options.plane, rotations, sayOnce: sayingOnce() };
+  const parts: ConnectionParts = { options, audience, newUlid, connections, printing };
   const rotating = options.runtime.onRotation((rotation) => {
     rotations.set(rotation.sequence, rotation);
   });
   const tap = options.plane.tap((entries) => {
     audience.hear(entries);
     // Who is behind is told without the value.
-    for (const { sequence } of rotations.size > 0 ? entries : []) rotations.delete(sequence);
+    if (rotations.size > 0) for (const { sequence } of entries) rotations.delete(sequence);
   });
   let isClosed = false;
   return {
