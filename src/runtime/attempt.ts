@@ -124,7 +124,9 @@ export class Attempt {
       if (!job) return undefined;
       return authorise(chainOf(state.jobs, job), operation, nowMs, this.#rules);
     });
-    if (!answer) throw this.#over();
+    if (!answer) {
+      throw new ArcpError("CANCELLED", `job ${this.jobId} has ended, or is another worker's`);
+    }
     if (!answer.refusal) return answer.target;
     throw toArcpError(answer.refusal, { ...operation });
   }
@@ -151,20 +153,12 @@ export class Attempt {
 
   async #must(command: Parameters<Plane["submit"]>[0]): Promise<void> {
     const { refusal } = await this.#plane.submit(command, this.#caller, () => undefined);
-    if (refusal) throw this.#refused(refusal);
-  }
-
-  #refused(refusal: Refusal): ArcpError {
-    return refusal.code === "attempt_over" ? this.#over() : toArcpError(refusal);
+    if (refusal) throw toArcpError(refusal);
   }
 
   #find(state: State): Job | undefined {
     const job = state.jobs.byId.get(this.jobId);
     return job?.state === "running" && job.attempt === this.attempt ? job : undefined;
-  }
-
-  #over(): ArcpError {
-    return new ArcpError("CANCELLED", `job ${this.jobId} has ended, or is another worker's`);
   }
 }
 

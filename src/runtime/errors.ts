@@ -2,18 +2,33 @@
 import { type Failure, type Refusal, type RefusalCode, toNumber } from "../core/index.ts";
 import { ArcpError, type ErrorCode, type JsonObject } from "../wire/arcp/index.ts";
 
-/** Codes that no agent can meet are our fault, should one meet them. */
-const codes: Readonly<Partial<Record<RefusalCode, ErrorCode>>> = {
+/** Those that are about agents, leases and tasks cannot be met here; should one be, it is our fault. */
+const codes: Readonly<Record<RefusalCode, ErrorCode>> = {
   invalid_argument: "INVALID_REQUEST",
   permission_denied: "PERMISSION_DENIED",
   grant_expired: "LEASE_EXPIRED",
   budget_exhausted: "BUDGET_EXHAUSTED",
   grant_too_wide: "LEASE_SUBSET_VIOLATION",
   job_not_found: "JOB_NOT_FOUND",
+  attempt_over: "CANCELLED",
   key_reused: "DUPLICATE_KEY",
   skill_not_found: "AGENT_NOT_AVAILABLE",
   skill_version_not_found: "AGENT_VERSION_NOT_AVAILABLE",
   session_gone: "RESUME_WINDOW_EXPIRED",
+  limit_reached: "INTERNAL_ERROR",
+  unavailable: "INTERNAL_ERROR",
+  agent_not_found: "INTERNAL_ERROR",
+  agent_dead: "INTERNAL_ERROR",
+  lease_held: "INTERNAL_ERROR",
+  lease_not_found: "INTERNAL_ERROR",
+  token_mismatch: "INTERNAL_ERROR",
+  task_not_found: "INTERNAL_ERROR",
+  task_not_claimed: "INTERNAL_ERROR",
+  task_claimed_by_another: "INTERNAL_ERROR",
+  claim_lost: "INTERNAL_ERROR",
+  task_ended: "INTERNAL_ERROR",
+  task_not_dead: "INTERNAL_ERROR",
+  no_task: "INTERNAL_ERROR",
 };
 
 /** How jobs end by the core's doing. No plain object: a code may come from elsewhere, and be the name of anything. */
@@ -39,5 +54,5 @@ export function toArcpError(refusal: Refusal, about: JsonObject = {}): ArcpError
     ...(jobId !== undefined && { existing_job_id: jobId }),
   };
   const isEmpty = Object.keys(details).length === 0;
-  return new ArcpError(codes[code] ?? "INTERNAL_ERROR", message, isEmpty ? {} : { details });
+  return new ArcpError(codes[code], message, isEmpty ? {} : { details });
 }
