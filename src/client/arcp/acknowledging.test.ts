@@ -4,10 +4,13 @@ import { ManualTime } from "../../testing/manual-time.ts";
 import { Acknowledging, usualPace } from "./acknowledging.ts";
 
 function start(time: ManualTime) {
-  const state = { received: 0, unread: undefined as number | undefined };
+  const state = { received: 0, unread: undefined as number | undefined, looks: 0 };
   const sent: number[] = [];
   const acknowledging = new Acknowledging(usualPace, time, {
-    deliveredSeq: () => (state.unread === undefined ? state.received : state.unread - 1),
+    deliveredSeq: () => {
+      state.looks += 1;
+      return state.unread === undefined ? state.received : state.unread - 1;
+    },
     send: (seq) => sent.push(seq),
   });
   const receive = (count: number): void => {
@@ -52,6 +55,14 @@ test("[ARCP-78] only what a reader has come to is acknowledged", async () => {
   state.unread = undefined;
   await time.pass(250);
   assert.deepEqual(sent, [2, 40]);
+});
+
+test("a reader that is far behind costs no look at all jobs for each event", () => {
+  const { state, receive } = start(new ManualTime());
+  state.unread = 1;
+  state.looks = 0;
+  receive(3_200);
+  assert.equal(state.looks, 100);
 });
 
 test("[ARCP-73] nothing is sent once it has stopped", async () => {

@@ -19,8 +19,10 @@ export class Acknowledging {
   readonly #pace: AckPace;
   readonly #time: Timekeeper;
   readonly #acked: Acked;
-  #lastSent = 0;
+  #lastSent: number;
   #unseen = 0;
+  /** How far everybody is takes a look at every job: while a reader is behind, not one for each event. */
+  #sinceLook = 0;
   #stopTimer: (() => void) | undefined;
 
   constructor(pace: AckPace, time: Timekeeper, acked: Acked) {
@@ -33,7 +35,8 @@ export class Acknowledging {
   /** A numbered event has come. */
   note(): void {
     this.#unseen += 1;
-    if (this.#unseen >= this.#pace.minSeqDelta) this.#send();
+    this.#sinceLook += 1;
+    if (this.#sinceLook >= this.#pace.minSeqDelta) this.#send();
     this.#stopTimer ??= this.#time.later(() => this.#tick(), this.#pace.intervalMs);
   }
 
@@ -52,6 +55,7 @@ export class Acknowledging {
   }
 
   #send(): void {
+    this.#sinceLook = 0;
     const seq = this.#acked.deliveredSeq();
     if (seq <= this.#lastSent) return;
     this.#unseen = Math.max(0, this.#unseen - (seq - this.#lastSent));
