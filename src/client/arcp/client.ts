@@ -360,12 +360,13 @@ export class ARCPClient implements AsyncDisposable {
 
   async #statusOf(jobId: string): Promise<string | undefined> {
     let cursor: string | undefined;
-    do {
-      const page: JobPage = await this.listJobs({}, { limit: 1_000, cursor });
+    for (let pages = 0; pages < limits.pagesMax; pages += 1) {
+      const page: JobPage = await this.listJobs({}, { limit: limits.pageJobs, cursor });
       const job = page.jobs.find((each) => each.jobId === jobId);
       if (job) return job.status;
       cursor = page.nextCursor;
-    } while (cursor !== undefined);
+      if (cursor === undefined) break;
+    }
     return undefined;
   }
 }

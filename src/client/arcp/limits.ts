@@ -42,6 +42,9 @@ export const limits = {
   cancelGraceMs: 2_000,
   /** How often it is asked. */
   cancelLooksMax: 15,
+  /** A look goes through pages of jobs, each as long as that runtime allows; after so many it sees nothing. */
+  pageJobs: 1_000,
+  pagesMax: 100,
   /** It needs a moment to see that a connection is closed, before it lets the session be resumed (PYC-14). */
   closeSettleMs: 100,
 } as const;

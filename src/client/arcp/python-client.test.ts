@@ -6,6 +6,7 @@ import { ScriptedRuntime } from "../../testing/scripted-runtime.ts";
 import type { Envelope } from "../../wire/arcp/index.ts";
 import { ARCPClient, type SubmitOptions } from "./client.ts";
 import type { JobHandle } from "./handle.ts";
+import { limits } from "./limits.ts";
 import type { ClientOptions } from "./options.ts";
 
 type Scene = AsyncDisposable & {
@@ -309,6 +310,21 @@ test("[PYC-9] a cancelled job that waits for a slot never ends; it is asked abou
   await time.pass(2_000);
   await answer("pending");
   await assert.rejects(job.done, { code: "CANCELLED" });
+});
+
+test("[PYC-9] a runtime whose list of jobs has no end is not asked for all of it", async () => {
+  await using scene = await open();
+  const { runtime, time } = scene;
+  const job = await accepted(scene, "job_1");
+  const cancelling = job.cancel();
+  await time.pass(limits.cancelGraceMs);
+  const asked = (): number => runtime.ofType("session.list_jobs").length;
+  for (let pages = 0; asked() > pages && pages < 2 * limits.pagesMax; pages += 1) {
+    const { id } = await runtime.last("session.list_jobs");
+    await runtime.say("session.jobs", { request_id: id, jobs: [], next_cursor: "more" });
+  }
+  await cancelling;
+  assert.equal(asked(), limits.pagesMax);
 });
 
 test("[PYC-9] an agent that swallows the cancel ends as it likes", async () => {
