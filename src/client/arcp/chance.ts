@@ -3,10 +3,7 @@ import { type IdKind, monotonicUlids, printId, printTraceId } from "../../wire/a
 
 const nextUlid = monotonicUlids({
   nowMs: () => Date.now(),
-  fill: (bytes) =>
-    crypto.getRandomValues(new Uint8Array(bytes.length)).forEach((byte, at) => {
-      bytes[at] = byte;
-    }),
+  fill: (bytes) => bytes.set(crypto.getRandomValues(new Uint8Array(bytes.length))),
 });
 
 export function mintId(kind: IdKind): string {
