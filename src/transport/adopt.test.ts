@@ -62,7 +62,20 @@ test("what happens to a transport of someone else's is an error of ours", async 
   assert.deepEqual([error?.code, error?.message], ["lost", "the cable is cut"]);
 });
 
-function pair(): { readonly near: Transport; readonly far: Transport } {
+test("what a transport of someone else's will not take was never queued", async () => {
+  const { near } = pair({
+    send: () => {
+      throw new Error("not now");
+    },
+  });
+  await assert.rejects(near.send({ n: 1 }), { code: "not_sendable" });
+  assert.equal(near.queuedBytes, 0);
+});
+
+function pair(more: Partial<BareTransport> = {}): {
+  readonly near: Transport;
+  readonly far: Transport;
+} {
   const [one, far] = pairMemoryTransports();
   const bare: BareTransport = {
     get closed() {
@@ -72,6 +85,7 @@ function pair(): { readonly near: Transport; readonly far: Transport } {
     onFrame: (handler) => one.onFrame(handler),
     onClose: (handler) => one.onClose(handler),
     close: (reason) => one.close(reason),
+    ...more,
   };
   return { near: adopt(bare, link), far };
 }

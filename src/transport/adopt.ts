@@ -52,13 +52,15 @@ class Adopted implements Carrier {
   write(text: string): void {
     const frame = readFrame(text);
     if (frame instanceof Malformed) throw new TypeError(frame.message);
+    // What throws here was never queued.
+    const sending = this.#bare.send(frame);
     this.queuedBytes += text.length;
     const sent = (): void => {
       this.queuedBytes -= text.length;
       this.#channel.wrote();
     };
     // Why a frame could not be sent, the end of the transport says.
-    this.#bare.send(frame).then(sent, sent);
+    sending.then(sent, sent);
   }
 
   pause(): void {
