@@ -85,7 +85,11 @@ export {
   refusalOf as hostRefusal,
   startWebSocketServer,
 } from "./transport/websocket/index.ts";
-export { ArcpError as ARCPError, type ErrorCode } from "./wire/arcp/index.ts";
+export {
+  ArcpError as ARCPError,
+  type ErrorCode,
+  isArcpError as isARCPError,
+} from "./wire/arcp/index.ts";
 
 /** Tokens and whom each stands for; or a function that knows. */
 export type Bearer = Readonly<Record<string, string>> | Verify;

@@ -1,5 +1,5 @@
 /** An agent whose calls cost thirty cents each, and that stops when the money is gone. */
-import { ARCPError, ARCPServer } from "tipstaff/runtime";
+import { ARCPServer, isARCPError } from "tipstaff/runtime";
 
 const { ARCP_DEMO_PORT: port = "7891", ARCP_DEMO_TOKEN: token = "demo-token" } = process.env;
 const server = await ARCPServer.open({ bearer: { [token]: "demo-principal" } });
@@ -14,7 +14,7 @@ server.registerAgent("caller", async (_input, ctx) => {
       const aside = await ctx.reserve(cent);
       await aside.settle();
     } catch (error) {
-      if (!(error instanceof ARCPError)) throw error;
+      if (!isARCPError(error) || error.code !== "BUDGET_EXHAUSTED") throw error;
       await ctx.toolResult({ call_id, error: error.toPayload() });
       return { completed: round - 1, exhausted: true };
     }

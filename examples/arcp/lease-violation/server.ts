@@ -1,5 +1,5 @@
 /** An agent that wants more than it was allowed, is told no, and goes on. */
-import { ARCPError, ARCPServer } from "tipstaff/runtime";
+import { ARCPServer, isARCPError } from "tipstaff/runtime";
 
 const { ARCP_DEMO_PORT: port = "7882", ARCP_DEMO_TOKEN: token = "demo-token" } = process.env;
 const server = await ARCPServer.open({ bearer: { [token]: "demo-principal" } });
@@ -9,7 +9,7 @@ server.registerAgent("cautious", async (_input, ctx) => {
     await ctx.authorize("fs.write", "/etc/passwd");
     // Here it would write. It never gets here: the lease of the job is asked first.
   } catch (error) {
-    if (!(error instanceof ARCPError)) throw error;
+    if (!isARCPError(error) || error.code !== "PERMISSION_DENIED") throw error;
     await ctx.toolResult({ call_id: "tc1", error: error.toPayload() });
   }
   await ctx.log("info", "went on without it");
