@@ -12,7 +12,7 @@ const job = await client.submit({
   input: { model: "tier-fast/demo" },
   lease: { "model.use": ["tier-fast/*"], "cost.budget": ["USD:1.00"] },
 });
-const [credential] = job.credentials ?? [];
+const [credential] = job.credentials;
 assert(credential);
 console.log(`${credential.id}: a ${credential.scheme} token for ${credential.endpoint}`);
 // Printing it tells nothing: a secret is not for logs.
