@@ -7,6 +7,7 @@ import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ARCPClient } from "tipstaff/arcp";
 import { ARCPServer } from "tipstaff/runtime";
 
@@ -31,8 +32,9 @@ const worker = spawn(command, args, { stdio: ["ignore", "inherit", "inherit"], e
 
 try {
   await using client = await ARCPClient.connect(url, { token: "demo-token" });
-  while (client.agents.length === 0 && !(await offersCount())) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
+  while (!(await offersCount())) {
+    assert.equal(worker.exitCode, null, "the worker has left before it offered anything");
+    await sleep(50);
   }
   const job = await client.submit({ agent: "count", input: { to: 20 } });
   const numbers: number[] = [];

@@ -1,9 +1,12 @@
 /** A worker in a process of its own. It counts, says how far it is, and survives a restart of the runtime. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { connectWorker, type JobContext } from "tipstaff/runtime";
+import { z } from "zod";
+
+const Input = z.object({ to: z.int().positive() });
 
 async function count(input: unknown, context: JobContext): Promise<unknown> {
-  const { to } = input as { to: number };
+  const { to } = Input.parse(input);
   for (let at = 1; at <= to; at += 1) {
     await context.progress(at, { total: to });
     await sleep(50, undefined, { signal: context.signal });
