@@ -25,7 +25,8 @@ export async function connectWebSocket(
   signal?.throwIfAborted();
   const socket = new WebSocket(url);
   socket.binaryType = "arraybuffer";
-  const link = { kind: "websocket", isPrivate: isPrivate(new URL(url)) } as const;
+  const address = new URL(url);
+  const link = { kind: "websocket", isPrivate: isPrivate(address) } as const;
   // Before anything can arrive, so that nothing is missed.
   const transport = new Channel(
     link,
@@ -33,13 +34,15 @@ export async function connectWebSocket(
   );
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const tooLate = setTimeout(() => {
-    reject(new TransportError("cannot_connect", `no connection within ${handshakeMs} ms`));
+    const message = `no connection to ${printAddress(address)} within ${handshakeMs} ms`;
+    reject(new TransportError("cannot_connect", message));
   }, handshakeMs);
   const abort = (): void => reject(signal?.reason);
   signal?.addEventListener("abort", abort, { once: true });
   socket.addEventListener("open", () => resolve(), { once: true });
   socket.addEventListener("close", () => {
-    reject(new TransportError("cannot_connect", "there is no WebSocket at this address"));
+    const message = `no WebSocket could be opened at ${printAddress(address)}`;
+    reject(new TransportError("cannot_connect", message));
   });
   try {
     await promise;
@@ -151,6 +154,11 @@ class ClientSocket implements Carrier {
 
 function tooBig(): Malformed {
   return new Malformed("too_big", "the message is larger than allowed");
+}
+
+/** Without what may be secret: a password, or a token in the query. */
+function printAddress({ protocol, host, pathname }: URL): string {
+  return `${protocol}//${host}${pathname}`;
 }
 
 function isPrivate({ protocol, hostname }: URL): boolean {

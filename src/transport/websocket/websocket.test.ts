@@ -505,7 +505,10 @@ test("connecting can be called off, ends after a while, and says when nobody is 
   await assert.rejects(connecting, reason);
   await assert.rejects(connectWebSocket(url, { handshakeMs: 20 }), { code: "cannot_connect" });
   silent.close();
-  await assert.rejects(connectWebSocket("ws://127.0.0.1:9/"), { code: "cannot_connect" });
+  await assert.rejects(connectWebSocket("ws://ann:secret@127.0.0.1:9/arcp?token=secret"), {
+    code: "cannot_connect",
+    message: "no WebSocket could be opened at ws://127.0.0.1:9/arcp",
+  });
   await using scene = await open({ allowedHosts: ["elsewhere"] });
   await assert.rejects(connectWebSocket(scene.url), { code: "cannot_connect" });
 });
