@@ -122,8 +122,8 @@ async function readFailures(plane: Plane, jobs: readonly Job[], turn: Turn): Pro
 async function readOutcome(plane: Plane, job: Job): Promise<Outcome | undefined> {
   if (job.state !== "ended") return undefined;
   const [entry] = await plane.history(job.endedSequence - 1, 1);
-  const isIts = entry?.event.type === "job.ended" && entry.event.jobId === job.id;
-  return isIts && entry.event.type === "job.ended" ? entry.event.outcome : undefined;
+  const event = entry?.event;
+  return event?.type === "job.ended" && event.jobId === job.id ? event.outcome : undefined;
 }
 
 export async function getJob(
@@ -189,8 +189,10 @@ function treeOf({ jobs: { byId, children } }: State, job: Job): readonly Job[] {
   const left = [rootOf(byId, job)];
   for (let next = left.pop(); next && kin.length < limits.kinShownMax; next = left.pop()) {
     kin.push(next);
-    const below = [...(children.get(next.id) ?? [])].flatMap((id) => byId.get(id) ?? []);
-    left.push(...below.filter(({ state }) => state !== "preparing").reverse());
+    // A job may have asked for more than anybody is shown.
+    const below = children.get(next.id)?.values().take(limits.kinShownMax) ?? [];
+    const known = [...below].flatMap((id) => byId.get(id) ?? []);
+    left.push(...known.filter(({ state }) => state !== "preparing").reverse());
   }
   return kin;
 }
