@@ -34,13 +34,13 @@ export function jobHandlers({
     getJob: (input, call) => getJob(parts, input, call),
     listJobEvents: (input, call) => listJobEvents(parts, input, call),
     submitJob: async (asked, { key }) => {
-      if (!submitJob)
-        return refused(
-          "skill_not_found",
-          "jobs are not taken over HTTP here; submit them over ARCP",
-        );
+      if (!submitJob) {
+        const message = "jobs are not taken over HTTP here; submit them over ARCP";
+        return refused("skill_not_found", message);
+      }
       const { input = null, ...rest } = asked;
-      const named = key === undefined ? {} : { key: { text: key, fingerprint: printOf(asked) } };
+      const named =
+        key === undefined ? {} : { key: { text: key, fingerprint: fingerprintOf(asked) } };
       const outcome = await submitJob({ ...rest, input: JSON.stringify(input), ...named });
       if (outcome.refusal) return answer(plane, outcome);
       const { job } = outcome.value;
@@ -57,7 +57,7 @@ export function jobHandlers({
 }
 
 /** Of all that was asked for: the same key for something else is refused. */
-function printOf({ agent, input = null, ...rest }: Input<"submitJob">): string {
+function fingerprintOf({ agent, input = null, ...rest }: Input<"submitJob">): string {
   const whole = canonicalJson({ agent, input, ...rest });
   return createHash("sha256").update(whole).digest("hex");
 }
