@@ -2,8 +2,8 @@
 import { isObject, type JsonObject } from "./fields.ts";
 
 /**
- * Compact, keys by code unit. Recursive, like JSON.stringify: what came from outside has been bounded in
- * depth before (`readSubmit`).
+ * Compact, keys by code unit. Recursive, like JSON.stringify: whoever read it from outside has bounded
+ * its depth.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
