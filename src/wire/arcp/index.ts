@@ -2,10 +2,8 @@ export {
   type Accepted,
   type AgentOffer,
   type Cancelled,
-  type FailedStatus,
   type JobEntry,
   type JobEvent,
-  type JobFailure,
   type JobOutcome,
   type JobResult,
   type Jobs,
@@ -34,26 +32,12 @@ export {
   type BodyView,
   checkBody,
   isBeyondTotal,
-  isKind,
-  isSendableKind,
-  type Kind,
-  kinds,
   type LogLevel,
-  logLevels,
   normaliseBody,
 } from "./bodies.ts";
 export { canonicalJson, submitFingerprint } from "./canonical.ts";
+export { messageTypes } from "./catalogue.ts";
 export {
-  catalogue,
-  type Direction,
-  isForRuntime,
-  isMessageType,
-  type MessageRow,
-  type MessageType,
-  messageTypes,
-} from "./catalogue.ts";
-export {
-  type Assembled,
   Assembly,
   type Chunk,
   type ChunkEncoding,
@@ -68,57 +52,43 @@ export {
   type Dialect,
   type DialectOption,
   type DialectTraits,
-  dialectOfHello,
   dialectOfWelcome,
   dialects,
-  printBudget,
-  printFinalStatus,
   type RejectionOptions,
   rejectionType,
 } from "./dialect.ts";
 export {
   type Envelope,
-  type EnvelopeProblem,
   type FrameHead,
   framePrinter,
   printEnvelope,
   printFrame,
   protocolVersion,
-  type ReadEnvelope,
   readEnvelope,
 } from "./envelope.ts";
 export {
   ArcpError,
-  type ArcpErrorClass,
   type ErrorCode,
-  type ErrorDetail,
   type ErrorPayload,
   errorClasses,
   errorCodes,
   isArcpError,
   isErrorCode,
-  isRetryable,
   printError,
-  type ReceivedCode,
   type ReceivedError,
-  type Retryable,
   readError,
 } from "./errors.ts";
 export {
-  type Feature,
   features,
   intersectFeatures,
   skippedKinds,
-  skipsKind,
 } from "./features.ts";
-export { Fields, isDeeper, isObject, type JsonObject, type Problem, type Read } from "./fields.ts";
-export { type Heartbeat, heard, type Look, look, said, startHeartbeat } from "./heartbeat.ts";
+export { Fields, isObject, type JsonObject, type Problem, type Read } from "./fields.ts";
+export { type Heartbeat, heard, look, said, startHeartbeat } from "./heartbeat.ts";
 export {
   deriveEventId,
   type IdKind,
-  idPrefixes,
   isBareUlid,
-  isId,
   isMintedId,
   isTraceId,
   monotonicUlids,
@@ -126,8 +96,6 @@ export {
   printResumeToken,
   printTraceId,
   sessionRandomOf,
-  type TraceContext,
-  traceContextFrom,
   traceIdFrom,
   ulid,
 } from "./ids.ts";
@@ -140,22 +108,13 @@ export {
   type LeaseShape,
   printAmounts,
   printCredential,
-  readAmounts,
   readCredentials,
-  readLease,
 } from "./parts.ts";
 export {
-  type Ack,
-  type Cancel,
-  type ClientCapabilities,
   type ClientName,
-  type Farewell,
   type Hello,
-  type HelloProblem,
   type ListJobs,
   type PeerName,
-  type Ping,
-  type Pong,
   printAck,
   printCancel,
   printFarewell,
@@ -166,27 +125,20 @@ export {
   printSubmit,
   printSubscribe,
   printUnsubscribe,
-  type ReadHello,
   type ResumePoint,
   readAck,
   readCancel,
   readFarewell,
-  readHello,
   readListJobs,
   readPing,
-  readPong,
   readSubmit,
   readSubscribe,
   readUnsubscribe,
-  type Submit,
   type Subscribe,
-  type Unsubscribe,
 } from "./requests.ts";
 export {
   type Connection,
   type Effect,
-  type Input,
-  type Step,
   startConnection,
   stepConnection,
   unhandledVendor,
@@ -204,7 +156,5 @@ export {
 } from "./trace-headers.ts";
 export {
   isOptional,
-  isVendorKind,
   isVendorName,
-  sendableExtensions,
 } from "./vendor.ts";
