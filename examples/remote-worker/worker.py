@@ -20,11 +20,13 @@ async def send(socket, type_: str, payload: dict) -> None:
 class Run:
     """A job, from when it comes until its last word is confirmed."""
 
+    unconfirmed_max = 1  # The runtime says how much may wait to be confirmed.
+
     def __init__(self, job: dict, socket) -> None:
         self.held = {"job_id": job["job_id"], "attempt": job["attempt"]}
         self.said: list[tuple[str, dict]] = []  # What is not confirmed yet, oldest first.
         self.number = 0
-        self.room = asyncio.Semaphore(100)  # So much may wait to be confirmed.
+        self.room = asyncio.Semaphore(Run.unconfirmed_max)
         self.socket = socket  # Where it is heard, if anywhere.
         self.task = asyncio.create_task(self.work(job["input"]["to"]))
 
@@ -64,6 +66,7 @@ class Run:
 async def hear(socket, type_: str, payload: dict) -> None:
     run = runs.get(payload.get("job_id", ""))
     if type_ == "welcome":
+        Run.unconfirmed_max = payload["unacknowledged_max"]
         for verdict in payload["jobs"]:
             await runs[verdict["job_id"]].resume(verdict, socket)
     elif type_ == "job" and not run:
