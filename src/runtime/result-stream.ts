@@ -73,8 +73,7 @@ export class ResultStream {
         : splitBytes(data, bytesMax).map(
             (bytes) => ({ data: encodeBase64(bytes), encoding: "base64" }) as const,
           );
-    const said = pieces.map((piece) => this.#put(piece));
-    await Promise.all(said);
+    await Promise.all(pieces.map((piece) => this.#put(piece)));
   }
 
   /** Nothing can be written any more. Finishing twice is fine. */
@@ -100,14 +99,13 @@ export class ResultStream {
     await this.#tell(chunk, { more: chunk.more });
   }
 
-  #put(piece: { readonly data: string; readonly encoding: ChunkEncoding }): Promise<void> {
-    if (this.#isFinished) {
-      return Promise.reject(new ArcpError("INVALID_REQUEST", "this result is finished"));
-    }
+  /** Never throws at once: of several pieces the ones before are awaited all the same. */
+  async #put(piece: { readonly data: string; readonly encoding: ChunkEncoding }): Promise<void> {
+    if (this.#isFinished) throw new ArcpError("INVALID_REQUEST", "this result is finished");
     this.#count(piece);
     const before = this.#held;
     this.#held = piece;
-    return before ? this.#tell(before, { more: true }) : Promise.resolve();
+    if (before) await this.#tell(before, { more: true });
   }
 
   #count({ data, encoding }: { readonly data: string; readonly encoding: ChunkEncoding }): void {
