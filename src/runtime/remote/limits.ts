@@ -16,7 +16,7 @@ export const limits = {
   requestsMax: 1_000,
   /** Of a job as it is sent to a worker that names no other size: what our transports take. */
   frameBytesMax: 16_777_216,
-  /** Of a job on its way, besides its input, its grant and its credentials. */
+  /** Of a frame, besides its payload, and of a worker's, besides what the agent has put into it. */
   frameHeadBytes: 4_096,
 
   /** What a handler may have said without waiting for any of it to be kept, while nobody listens. */

@@ -237,17 +237,19 @@ export class RemoteWorker implements Worker {
   }
 
   run({ job, input, attempt, trace }: Work): void {
-    const frame = this.#frameOf(job, input, trace?.() ?? job.trace);
-    const bytes = Buffer.byteLength(input) + JSON.stringify(frame.lease).length;
+    const payload = printToWorker(this.#frameOf(job, input, trace?.() ?? job.trace));
+    // The input was printed before, and may be long.
+    const rest = JSON.stringify({ ...payload, input: null });
+    const bytes = Buffer.byteLength(input) + Buffer.byteLength(rest);
     if (bytes + limits.frameHeadBytes > this.#frameBytesMax) {
-      const message = `its input is larger than the ${this.#frameBytesMax} bytes that its worker takes`;
+      const message = `with its input it is larger than the ${this.#frameBytesMax} bytes that its worker takes`;
       const failure = { code: "INTERNAL_ERROR", message, isRetryable: true };
       void attempt.end({ status: "error", failure });
       return;
     }
     const remote = this.#remember(job, attempt);
-    remote.untaken = printToWorker(frame);
-    if (this.#isWelcome) return this.#sendJob(remote.untaken);
+    remote.untaken = payload;
+    if (this.#isWelcome) return this.#sendJob(payload);
     // It went while the start was being kept.
     if (this.isAway) {
       this.#orphan({ jobId: job.id, attempt: job.attempt, graceMs: this.#graceMs });

@@ -426,6 +426,25 @@ test("who may not work is told so, and who makes no sense too", async () => {
   assert.deepEqual(resolved, { agent: "agent", isRepeatable: false });
 });
 
+test("a job that is too long for its worker to read fails, and is not sent", async () => {
+  await using scene = await Scene.open();
+  const sent: string[] = [];
+  const send = (type: string): void => void sent.push(type);
+  const worker = scene.workers.attach({ sessionId: "sess_1", principal: "worker", send });
+  worker.receive("x-vendor.tipstaff.worker.offer", {
+    worker_id: "wrk_12345678",
+    offers: [{ name: "agent" }],
+    frame_bytes_max: 8_192,
+  });
+  await turns();
+  // Two bytes each.
+  const capabilities = { "tool.call": ["é".repeat(3_000)] };
+  const id = await scene.submit({ capabilities });
+  await turns();
+  assert.deepEqual(await scene.told(id), [begun, "INTERNAL_ERROR"]);
+  assert.deepEqual(sent, ["x-vendor.tipstaff.worker.welcome"]);
+});
+
 test("a handler that never waits for its words is stopped before they fill the memory", async () => {
   await using scene = await Scene.open();
   let refused = "";
