@@ -291,6 +291,7 @@ export function decide(jobs: Jobs, command: JobCommand, nowMs: number): Decision
       return reserve(jobs, command);
     }
     case "job.settle": {
+      // Also by an attempt that is over: what it came to was spent.
       const { jobId, reservationId, actual } = command;
       if (!jobs.reservations.get(jobId)?.has(reservationId)) {
         return refuse("invalid_argument", `job ${jobId} has nothing reserved as ${reservationId}`);

@@ -530,12 +530,12 @@ function holdCredential({ id, value, endpoint, profile, constraints }: Credentia
   });
 }
 
-/** As a context wants it. What only the runtime knows is left as it would be at the start. */
 function spend({ budget }: Run, { currency, value }: Amount): void {
   const rest = budget.get(currency);
   if (rest) budget.set(currency, subtract(rest, value));
 }
 
+/** As a context wants it. What only the runtime knows is left as it would be at the start. */
 function jobOf(frame: JobFrame, workerId: string): Job {
   const { jobId, attempt, agent, principal, sessionId, parentId, lease, expiresAt } = frame;
   const { traceId, trace } = frame;
