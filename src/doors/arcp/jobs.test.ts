@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { jobId } from "../../core/index.ts";
-import { SqliteLog } from "../../log/index.ts";
+import { MemoryLog, SqliteLog } from "../../log/index.ts";
 import type { Handler } from "../../runtime/index.ts";
 import { DoorScene, type Told } from "../../testing/arcp-door.ts";
 import { Puppet, waitUntil, withPuppet } from "../../testing/puppet.ts";
@@ -691,4 +691,34 @@ test("refusals say lease, or neither: grant is nobody's word but ours", async ()
   messages.push(peer.of("job.error").at(-1)?.payload.message ?? "");
   assert.equal(messages.length, 9);
   assert.doesNotMatch(messages.join("\n"), /grant/i);
+});
+
+/** A log that can be written, and at times not read. */
+class UnreadableLog extends MemoryLog {
+  isUnreadable = false;
+
+  override readStream(
+    ...range: Parameters<MemoryLog["readStream"]>
+  ): ReturnType<MemoryLog["readStream"]> {
+    if (this.isUnreadable) return Promise.reject(new Error("the disk is wet"));
+    return super.readStream(...range);
+  }
+}
+
+test("a subscribe whose past cannot be read is answered, and so is what was asked for after it", async () => {
+  const log = new UnreadableLog();
+  const { scene } = await withPuppet({ log });
+  await using _ = scene;
+  const peer = await scene.hello();
+  const { job_id } = await peer.submit("puppet");
+  log.isUnreadable = true;
+  const past = { job_id, history: true, from_event_seq: 1 };
+  const subscribed = peer.ask("job.subscribe", past);
+  const listed = await peer.ask("session.list_jobs");
+  const { type, payload } = await subscribed;
+  assert.equal(type, "session.error");
+  assert.equal(payload.code, "INTERNAL_ERROR");
+  assert.doesNotMatch(payload.message, /wet/);
+  assert.equal(listed.payload.jobs.length, 1);
+  assert.match(String(scene.faults.splice(0)), /wet/);
 });

@@ -104,7 +104,9 @@ function submit(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): v
   };
   const withinMs = dialects[asking.dialect].issueWithinMs;
   const more = withinMs === undefined ? {} : { withinMs };
-  runtime.prepare(narrowed.request, { ...more, onDecided }).catch(options.onFault);
+  runtime.prepare(narrowed.request, { ...more, onDecided }).catch((fault: unknown) => {
+    answer(rejection(options, asking, envelope, failed(options, fault)));
+  });
 }
 
 type Narrowed =
@@ -154,8 +156,7 @@ function rejection(
 ): Send {
   const payload = error.toPayload();
   if (rejectionType(payload.code, asking.dialect, options) === "session.error") {
-    const refused = printSessionError({ error: payload, requestId });
-    return () => asking.send("session.error", refused);
+    return refusal(asking, requestId, error);
   }
   const command = {
     type: "session.reject",
@@ -169,9 +170,20 @@ function rejection(
   return () => undefined;
 }
 
-function refuse(asking: Asking, requestId: string, error: ArcpError, jobId?: string): void {
+function refuse(asking: Asking, requestId: string, error: ArcpError): void {
+  asking.telling.answer(refusal(asking, requestId, error));
+}
+
+/** What to answer. */
+function refusal(asking: Asking, requestId: string, error: ArcpError, jobId?: string): Send {
   const payload = printSessionError({ error: error.toPayload(), requestId, jobId });
-  asking.telling.answer(() => asking.send("session.error", payload, {}));
+  return () => asking.send("session.error", payload);
+}
+
+/** Answered all the same: later answers stand behind it. */
+function failed({ onFault }: ArcpDoorOptions, fault: unknown): ArcpError {
+  onFault(fault);
+  return new ArcpError("INTERNAL_ERROR", "it failed");
 }
 
 function cancel(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): void {
@@ -229,10 +241,9 @@ function subscribe(options: ArcpDoorOptions, asking: Asking, envelope: Envelope)
     return;
   }
   const answer = asking.telling.answerLater();
-  countBefore(options, asking, toJobId(read.value.jobId), fromEventSeq).then(
-    (past) => answer(follow(options, asking, envelope, read.value, past)),
-    options.onFault,
-  );
+  countBefore(options, asking, toJobId(read.value.jobId), fromEventSeq)
+    .then((past) => answer(follow(options, asking, envelope, read.value, past)))
+    .catch((fault: unknown) => answer(refusal(asking, envelope.id, failed(options, fault))));
 }
 
 /** How many of a job's events its own session was told up to a number, and where in the log that was. */
@@ -292,11 +303,9 @@ function follow(
     options.audit?.({ principal: asking.principal, jobId, owner: job.principal, isAllowed });
   }
   if (outcome.refusal || !outcome.value) {
-    const refusal = outcome.refusal ?? notFound(jobId);
-    const isHidden = refusal.code === "permission_denied" && hidesForeignJobs;
-    const error = toArcpError(isHidden ? notFound(jobId) : refusal);
-    const payload = printSessionError({ error: error.toPayload(), requestId, jobId });
-    return () => asking.send("session.error", payload);
+    const why = outcome.refusal ?? notFound(jobId);
+    const isHidden = why.code === "permission_denied" && hidesForeignJobs;
+    return refusal(asking, requestId, toArcpError(isHidden ? notFound(jobId) : why), jobId);
   }
   const payload = printSubscribed(outcome.value);
   const { holdAfterSubscribedMs: holdMs } = dialects[asking.dialect];
