@@ -59,12 +59,7 @@ export type Line = {
   | { readonly kind: "thought"; readonly text: string }
   | { readonly kind: "status"; readonly phase: string; readonly text: string }
   | { readonly kind: "progress"; readonly progress: JobProgress; readonly times: number }
-  | {
-      readonly kind: "metric";
-      readonly name: string;
-      readonly text: string;
-      readonly isCost: boolean;
-    }
+  | { readonly kind: "metric"; readonly name: string; readonly text: string }
   | {
       readonly kind: "tool";
       readonly tool: string;
@@ -185,7 +180,7 @@ function metricLine(at: Pick<Line, "key" | "atMs">, { spent }: JobEntry, body: F
   const [currency = "", amount = ""] = spent?.split(":") ?? [];
   const plain = typeof value === "number" ? number(value) : String(value);
   const text = spent === undefined ? `${plain} ${unit}`.trim() : moneyOf(amount, currency);
-  return { ...at, kind: "metric", name: textOf(body["name"]), text, isCost: spent !== undefined };
+  return { ...at, kind: "metric", name: textOf(body["name"]), text };
 }
 
 function resultOf(entry: JobEntry, body: Fields): ToolResult {
