@@ -13,8 +13,7 @@ const tracer = startTracing((span) => {
   sent.set(span.spanContext().spanId, span.name);
 });
 
-const connect = async (): ReturnType<typeof connectWebSocket> =>
-  withTracing(await connectWebSocket(url), { tracer });
+const connect = async () => withTracing(await connectWebSocket(url), { tracer });
 await using client = await ARCPClient.connect(connect, { token });
 
 await tracer.startActiveSpan("ask for an echo", async (asking) => {
