@@ -154,3 +154,22 @@ function Space({
     </tr>
   );
 }
+
+/** How many there are, and whether the list waits for the pointer to leave. */
+export function Found<Row>({
+  rows,
+  isNarrowed,
+  all = "in all",
+}: {
+  readonly rows: RowWindow<Row>;
+  readonly isNarrowed: boolean;
+  readonly all?: string;
+}): JSX.Element {
+  rows.revision.value;
+  return (
+    <p class="found soft" role="status">
+      {rows.isLoaded && `${number(rows.total)} ${isNarrowed ? "found" : all}`}
+      {rows.isBehind && " · changed; move the pointer away"}
+    </p>
+  );
+}

@@ -8,7 +8,7 @@ import { learnAgent } from "../names.ts";
 import { Choices, SearchField, Select } from "../parts/field.tsx";
 import { Said } from "../parts/said.tsx";
 import { Dot, StateWord, standingOf } from "../parts/standing.tsx";
-import { type Column, RowTable } from "../parts/table.tsx";
+import { type Column, Found, RowTable } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { agentAddress, groupAddress, leaseAddress, navigate, route, withQuery } from "../route.ts";
 import { type RowWindow, useRows } from "../rows.ts";
@@ -79,10 +79,7 @@ export function AgentsView(): JSX.Element {
             value={sort}
             onChange={(name) => change({ sort: name === "attention" ? "" : name })}
           />
-          <p class="found soft" role="status">
-            {rows.isLoaded && `${number(rows.total)} ${isNarrowed ? "found" : "in all"}`}
-            {rows.isBehind && " · changed; move the pointer away"}
-          </p>
+          <Found rows={rows} isNarrowed={isNarrowed} />
         </div>
         <RowTable
           label="Agents"

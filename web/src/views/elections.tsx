@@ -7,7 +7,7 @@ import { ActionButton, ReadOnlyHint } from "../parts/act.tsx";
 import { Empty, Fact, Facts, SearchField } from "../parts/field.tsx";
 import { Panel, PanelPart } from "../parts/panel.tsx";
 import { AgentLink, Said } from "../parts/said.tsx";
-import { type Column, RowTable } from "../parts/table.tsx";
+import { type Column, Found, RowTable } from "../parts/table.tsx";
 import { Ago, Since } from "../parts/time.tsx";
 import { navigate, route, withQuery } from "../route.ts";
 import { useRows } from "../rows.ts";
@@ -40,10 +40,7 @@ export function ElectionsPart({ tabs }: { readonly tabs: JSX.Element }): JSX.Ele
             label="Search groups"
             onSearch={(text) => navigate(withQuery({ query: text }), { isReplacing: true })}
           />
-          <p class="found soft" role="status">
-            {rows.isLoaded && `${number(rows.total)} ${words === "" ? "in all" : "found"}`}
-            {rows.isBehind && " · changed; move the pointer away"}
-          </p>
+          <Found rows={rows} isNarrowed={words !== ""} />
         </div>
         <RowTable
           label="Elections"

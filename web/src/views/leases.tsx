@@ -8,11 +8,11 @@ import { EventLine } from "../parts/event.tsx";
 import { Empty, Fact, Facts, SearchField, Select } from "../parts/field.tsx";
 import { Panel, PanelPart } from "../parts/panel.tsx";
 import { AgentLink, Said } from "../parts/said.tsx";
-import { type Column, RowTable } from "../parts/table.tsx";
+import { type Column, Found, RowTable } from "../parts/table.tsx";
 import { Since, TimeLeft } from "../parts/time.tsx";
 import { navigate, route, withQuery } from "../route.ts";
 import { useRows } from "../rows.ts";
-import { duration, number } from "../words/time.ts";
+import { duration } from "../words/time.ts";
 
 const sorts: readonly (readonly [LeaseSort, string])[] = [
   ["newest", "newest first"],
@@ -55,10 +55,7 @@ export function LeasesPart({ tabs }: { readonly tabs: JSX.Element }): JSX.Elemen
             value={sort}
             onChange={(name) => change({ sort: name === "newest" ? "" : name })}
           />
-          <p class="found soft" role="status">
-            {rows.isLoaded && `${number(rows.total)} ${words === "" ? "held" : "found"}`}
-            {rows.isBehind && " · changed; move the pointer away"}
-          </p>
+          <Found rows={rows} isNarrowed={words !== ""} all="held" />
         </div>
         <RowTable
           label="Leases"

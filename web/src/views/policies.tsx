@@ -8,7 +8,7 @@ import { ActionButton, Ask, ReadOnlyHint } from "../parts/act.tsx";
 import { SearchField } from "../parts/field.tsx";
 import { Panel } from "../parts/panel.tsx";
 import { AgentLink, Said } from "../parts/said.tsx";
-import { type Column, RowTable } from "../parts/table.tsx";
+import { type Column, Found, RowTable } from "../parts/table.tsx";
 import { navigate, route, withQuery } from "../route.ts";
 import { useRows } from "../rows.ts";
 import { mayWrite } from "../session.ts";
@@ -48,9 +48,7 @@ export function PoliciesPart({ tabs }: { readonly tabs: JSX.Element }): JSX.Elem
               Add a policy
             </button>
           )}
-          <p class="found soft" role="status">
-            {rows.isLoaded && `${number(rows.total)} ${words === "" ? "in all" : "found"}`}
-          </p>
+          <Found rows={rows} isNarrowed={words !== ""} />
         </div>
         <Tester />
         <RowTable

@@ -8,11 +8,10 @@ import { shortId } from "../names.ts";
 import { Choices, SearchField, Select } from "../parts/field.tsx";
 import { AgentLink, Said } from "../parts/said.tsx";
 import { Dot, type Standing, StateWord } from "../parts/standing.tsx";
-import { type Column, RowTable } from "../parts/table.tsx";
+import { type Column, Found, RowTable } from "../parts/table.tsx";
 import { Ago, Until } from "../parts/time.tsx";
 import { navigate, route, taskAddress, withQuery } from "../route.ts";
 import { useRows } from "../rows.ts";
-import { number } from "../words/time.ts";
 import { triesOf } from "../words/tries.ts";
 import { Tools } from "./agents.tsx";
 import { TaskPanel } from "./task-panel.tsx";
@@ -80,10 +79,7 @@ export function TasksView(): JSX.Element {
             value={sort}
             onChange={(name) => change({ sort: name === "attention" ? "" : name })}
           />
-          <p class="found soft" role="status">
-            {rows.isLoaded && `${number(rows.total)} ${isNarrowed ? "found" : "in all"}`}
-            {rows.isBehind && " · changed; move the pointer away"}
-          </p>
+          <Found rows={rows} isNarrowed={isNarrowed} />
         </div>
         <RowTable
           label="Tasks"

@@ -10,11 +10,11 @@ import { Choices, SearchField, Select } from "../parts/field.tsx";
 import { Money, Progress } from "../parts/gauge.tsx";
 import { Said } from "../parts/said.tsx";
 import { Dot, jobStanding, jobWords, StateWord } from "../parts/standing.tsx";
-import { type Column, RowTable } from "../parts/table.tsx";
+import { type Column, Found, RowTable } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { jobAddress, navigate, route, withQuery } from "../route.ts";
 import { useRows } from "../rows.ts";
-import { duration, number } from "../words/time.ts";
+import { duration } from "../words/time.ts";
 import { JobPanel } from "./job-panel.tsx";
 import { WorkTabs } from "./work-tabs.tsx";
 
@@ -90,10 +90,7 @@ export function WorkView(): JSX.Element {
           />
           <Narrowing name="agent" value={agent} onClear={() => change({ agent: "" })} />
           <Narrowing name="asked by" value={principal} onClear={() => change({ principal: "" })} />
-          <p class="found soft" role="status">
-            {rows.isLoaded && `${number(rows.total)} ${isNarrowed ? "found" : "in all"}`}
-            {rows.isBehind && " · changed; move the pointer away"}
-          </p>
+          <Found rows={rows} isNarrowed={isNarrowed} />
         </div>
         <RowTable
           label="Jobs"
