@@ -12,6 +12,8 @@ export const limits = {
   watcherBytesMax: 16_777_216,
   /** How much history is read at a time for who resumes. */
   historyEntries: 1_000,
+  /** Whoever has read more of a stream than this waits for its turn before it reads on. */
+  turnUnits: 131_072,
   /** How much is read at a time when the log is opened. */
   recoveryEntries: 1_000,
   /** A snapshot is made after so many entries: it bounds the time that opening takes. */

@@ -33,6 +33,7 @@ import { limits } from "./limits.ts";
 import { type Recovered, recover } from "./recover.ts";
 import { type Keep, type Retained, Retention } from "./retention.ts";
 import { Snapshots } from "./snapshots.ts";
+import { Turns } from "./turns.ts";
 import { isNotNow, type Listener, type WaitingCommand, WaitingRoom } from "./waiting.ts";
 
 /** Who asks. Stored with every entry that follows. */
@@ -78,6 +79,7 @@ export class Plane {
   readonly #feed: Feed;
   readonly #snapshots: Snapshots;
   readonly #retention: Retention;
+  readonly #turns = new Turns();
   readonly #waitingRoom = new WaitingRoom();
   /** What is added to the clock: a log may come from a machine whose clock was ahead of ours. */
   readonly #aheadMs: number;
@@ -289,10 +291,16 @@ export class Plane {
     { afterSequence = 0 }: { readonly afterSequence?: number } = {},
   ): AsyncGenerator<Entry> {
     let after = afterSequence;
+    let unitsInTurn = 0;
     for (;;) {
+      if (unitsInTurn > limits.turnUnits) {
+        await this.#turns.next();
+        unitsInTurn = 0;
+      }
       const entries = await this.#log.readStream(stream, after, limits.historyEntries);
       for (const entry of entries) {
         if (entry.sequence > this.durableSequence) return;
+        unitsInTurn += entry.body.length + limits.entryBytes;
         yield entry;
       }
       const last = entries.at(-1);

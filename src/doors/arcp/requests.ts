@@ -236,7 +236,10 @@ function subscribe(options: ArcpDoorOptions, asking: Asking, envelope: Envelope)
   const read = readSubscribe(envelope);
   if (read.problem) return refuse(asking, envelope.id, invalid(read.problem));
   const { history, fromEventSeq } = read.value;
-  if (!history || fromEventSeq === 0) {
+  const job = options.plane.peek(({ jobs }) => jobs.byId.get(toJobId(read.value.jobId)));
+  // Of what nobody will be told nothing is counted.
+  const isTold = job !== undefined && isSeen(options, asking, job, "subscribe");
+  if (!history || fromEventSeq === 0 || !isTold) {
     asking.telling.answer(follow(options, asking, envelope, read.value, { before: 0, after: 0 }));
     return;
   }
