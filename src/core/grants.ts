@@ -90,6 +90,16 @@ export function budgetOf({ capabilities }: Grant): Budget {
   return read.refusal ? [] : read.budget;
 }
 
+/** What its texts come to: whoever asks for a job says how long they are. */
+export function lengthOf({ capabilities }: Grant): number {
+  let length = 0;
+  for (const [name, patterns] of Object.entries(capabilities)) {
+    length += name.length;
+    for (const pattern of patterns) length += pattern.length;
+  }
+  return length;
+}
+
 /** Remembers that the rest has been told. */
 export function withTold(budget: Budget, currency: string): Budget {
   const [told = budget] = replaceAll([budget], currency, (counter) => ({

@@ -171,11 +171,18 @@ export function deleteJob(jobs: OwnJobs, id: JobId): void {
 
 export function keepInput(jobs: OwnJobs, id: JobId, input: string): void {
   jobs.inputs.set(id, input);
-  jobs.bytes += input.length;
+  jobs.bytes += bytesOf(jobs, id);
+}
+
+/** As long as it has its input. */
+function bytesOf(jobs: Jobs, id: JobId): number {
+  const grant = jobs.byId.get(id)?.grant;
+  const input = jobs.inputs.get(id);
+  return grant && input !== undefined ? input.length + grants.lengthOf(grant) : 0;
 }
 
 function dropInput(jobs: OwnJobs, id: JobId): void {
-  jobs.bytes -= jobs.inputs.get(id)?.length ?? 0;
+  jobs.bytes -= bytesOf(jobs, id);
   jobs.inputs.delete(id);
 }
 

@@ -257,6 +257,21 @@ const below = (parent: string, delegateId = "d1"): Parameters<typeof submitJob>[
   capabilities,
 });
 
+test("what unfinished jobs hold in memory is counted with their grants, and is free again at their end", () => {
+  const desk = new Desk();
+  desk.do(openSession("ada"));
+  const { jobs } = desk.loop.state;
+  const capabilities = {
+    "x-vendor.acme.note": Array.from({ length: 60 }, () => "n".repeat(4_000)),
+  };
+  desk.do(submitJob("job_1", "ada", { capabilities, input: '"four"' }));
+  assert.equal(jobs.bytes, 240_000 + "x-vendor.acme.note".length + 6);
+  desk.restart();
+  assert.equal(desk.loop.state.jobs.bytes, jobs.bytes);
+  desk.do(cancelJob("job_1"));
+  assert.equal(desk.loop.state.jobs.bytes, 0);
+});
+
 test("a child gets no more than its parent has, and its spending is its parent's too", () => {
   const desk = running({ capabilities });
   const asking = (wanted: object): Command =>

@@ -358,9 +358,9 @@ function submit(jobs: Jobs, command: SubmitJob, nowMs: number): Decision<JobEven
   if (asked.refusal) return asked;
   const placed = place(jobs, command, asked, nowMs);
   if (placed.refusal) return placed;
-  const full = refuseFull(jobs, command);
-  if (full) return full;
   const { depth, granted } = placed;
+  const full = refuseFull(jobs, command, granted.grant);
+  if (full) return full;
   const record: JobRecord = {
     id: command.jobId,
     agent: agent.name,
@@ -412,7 +412,7 @@ function place(
   return granted.refusal ? granted : { depth, granted };
 }
 
-function refuseFull(jobs: Jobs, command: SubmitJob): Refused | undefined {
+function refuseFull(jobs: Jobs, command: SubmitJob, grant: grants.Grant): Refused | undefined {
   const { sessionId, input, jobsOfSessionMax = limits.jobsOfSessionMax } = command;
   const { unfinishedJobsMax, jobBytesMax } = limits;
   if ((jobs.unfinished.get(sessionId)?.size ?? 0) >= jobsOfSessionMax) {
@@ -422,8 +422,9 @@ function refuseFull(jobs: Jobs, command: SubmitJob): Refused | undefined {
   if (jobs.inputs.size >= unfinishedJobsMax) {
     return refuse("limit_reached", `${unfinishedJobsMax} jobs are unfinished already`);
   }
-  if (jobs.bytes + input.length > jobBytesMax) {
-    return refuse("limit_reached", `unfinished jobs have ${jobs.bytes} bytes of input already`);
+  if (jobs.bytes + input.length + grants.lengthOf(grant) > jobBytesMax) {
+    const message = `unfinished jobs have ${jobs.bytes} bytes of input and grants already`;
+    return refuse("limit_reached", message);
   }
   return undefined;
 }

@@ -29,7 +29,7 @@ export const limits = {
   /** One session's, and all together, that have not ended. */
   jobsOfSessionMax: 100,
   unfinishedJobsMax: 100_000,
-  /** Inputs of unfinished jobs together: they live in memory. */
+  /** Inputs and grants of unfinished jobs together: they live in memory. */
   jobBytesMax: 1_000_000_000,
   /** Of the jobs of one principal that have ended, the most recent are remembered, for this long. */
   endedJobsMax: 1_000,
