@@ -72,5 +72,5 @@ export const limits = {
   targetLengthMax: 8_192,
   /** Whether patterns cover others is found by a walk. Where it takes longer, they do not. */
   coverPairsMax: 20_000,
-  coverStepsMax: 2_000_000,
+  coverStepsMax: 400_000,
 } as const;
