@@ -8,5 +8,6 @@ export {
   type Snapshot,
 } from "./log.ts";
 export { MemoryLog } from "./memory.ts";
+export { LogReader } from "./reader.ts";
 export { SqliteLog } from "./sqlite.ts";
 export { type Verdict, verifyLog } from "./verify.ts";

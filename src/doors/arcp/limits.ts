@@ -20,6 +20,8 @@ export const limits = {
   pageLooksMax: 10_000,
   /** Of a hello: nobody knows yet who says it. */
   helloBytesMax: 65_536,
+  /** Entries that are read at a time, by who replays a log. */
+  replayEntries: 500,
   heartbeatMs: 30_000,
   resumeWindowMs: 600_000,
   cancelGraceMs: 30_000,

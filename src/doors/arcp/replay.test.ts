@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { capture } from "../../core/index.ts";
+import { LogReader, SqliteLog } from "../../log/index.ts";
+import type { Handler } from "../../runtime/index.ts";
+import { DoorScene, type Peer } from "../../testing/arcp-door.ts";
+import { temporaryDirectory } from "../../testing/temporary.ts";
+import { turns } from "../../testing/test-plane.ts";
+import { replayJob, replaySession } from "./replay.ts";
+
+const echo: Handler = async (input, context) => {
+  await context.log("info", "echo started");
+  return { echoed: input };
+};
+
+const poet: Handler = async (_, context) => {
+  const result = await context.streamResult();
+  await result.write("roses are ");
+  await result.write("red");
+  return await result.finalize();
+};
+
+async function replayed(directory: string, sessionId: string, afterEventSeq = 0) {
+  using log = LogReader.open(directory);
+  const frames = [];
+  for await (const { text } of replaySession(log, sessionId, { afterEventSeq })) {
+    frames.push(JSON.parse(text));
+  }
+  return frames;
+}
+
+function numbered(peer: Peer) {
+  return peer.told.filter(({ event_seq }) => event_seq !== undefined);
+}
+
+test("[ARCP-227] the log tells every session again what it was told, while its runtime goes on", async () => {
+  await using scratch = await temporaryDirectory();
+  await using log = SqliteLog.open(scratch.path);
+  await using scene = await DoorScene.open({ log });
+  scene.agent("echo", echo);
+  scene.agent("poet", poet);
+  const ada = await scene.hello();
+  const { job_id } = await ada.submit("echo", { input: { hi: 1 } });
+  await ada.send("job.submit", { agent: "nobody" });
+  await ada.submit("poet");
+  const plain = await scene.hello({ features: [] });
+  await plain.submit("poet");
+  const watching = await scene.hello();
+  await watching.ask("job.subscribe", { job_id: job_id ?? "", history: true });
+  await turns(20);
+  assert.match(ada.story.join(), /error AGENT_NOT_AVAILABLE/);
+  assert.match(plain.story.join(), /result "roses are red"/);
+  assert.equal(watching.story.length, 3);
+  for (const peer of [ada, plain, watching]) {
+    assert.deepEqual(await replayed(scratch.path, peer.sessionId), numbered(peer));
+    assert.deepEqual(await replayed(scratch.path, peer.sessionId, 2), numbered(peer).slice(2));
+  }
+  assert.deepEqual(await replayed(scratch.path, "ses_nobody"), []);
+});
+
+test("[ARCP-227] what was acknowledged, and a session that is over, are still told by the log", async () => {
+  await using scratch = await temporaryDirectory();
+  await using log = SqliteLog.open(scratch.path);
+  await using scene = await DoorScene.open({ log, resumeWindowMs: 1_000 });
+  const chatter: Handler = async (_, context) => {
+    for (let count = 0; count < 1_100; count += 1) await context.log("info", `line ${count}`);
+  };
+  scene.agent("chatter", chatter);
+  const peer = await scene.hello();
+  await peer.submit("chatter");
+  for (let turn = 0; turn < 2_000 && peer.of("job.result").length === 0; turn += 1) await turns(1);
+  await peer.send("session.ack", { last_processed_seq: 1_102 });
+  await turns(6);
+  assert.equal(
+    scene.plane.peek(({ sessions }) => [...sessions.acknowledged.values()].length),
+    1,
+  );
+  await peer.drop();
+  await scene.clock.pass(2_000);
+  scene.plane.tick();
+  await turns(6);
+  assert.equal(
+    scene.plane.peek(({ sessions }) => sessions.byId.size),
+    0,
+  );
+  assert.deepEqual(await replayed(scratch.path, peer.sessionId), numbered(peer));
+});
+
+test("[ARCP-227] a log that was cut tells what came after, under the same numbers", async () => {
+  await using scratch = await temporaryDirectory();
+  await using log = SqliteLog.open(scratch.path);
+  await using scene = await DoorScene.open({ log });
+  scene.agent("echo", echo);
+  const peer = await scene.hello();
+  await peer.submit("echo");
+  await turns(6);
+  for (let count = 0; count < 2; count += 1) {
+    const sequence = scene.plane.lastSequence;
+    await log.saveSnapshot({ sequence, sections: scene.plane.peek(capture) });
+    await peer.submit("echo");
+    await turns(6);
+  }
+  await log.cut({ beforeMs: Number.POSITIVE_INFINITY, bytesMax: 0 });
+  assert(log.oldestSequence > 1);
+  const frames = await replayed(scratch.path, peer.sessionId);
+  assert(frames.length > 0);
+  assert.deepEqual(frames, numbered(peer).slice(-frames.length));
+  assert.deepEqual(frames.at(-1), numbered(peer).at(-1));
+});
+
+test("the log tells what a job said, and how it ended", async () => {
+  await using scratch = await temporaryDirectory();
+  await using log = SqliteLog.open(scratch.path);
+  await using scene = await DoorScene.open({ log });
+  scene.agent("echo", echo);
+  const peer = await scene.hello();
+  const { job_id = "" } = await peer.submit("echo", { input: 7 });
+  await turns(6);
+  using reader = LogReader.open(scratch.path);
+  const told = [];
+  for await (const part of replayJob(reader, job_id)) {
+    told.push("said" in part ? { type: part.said.type, ...JSON.parse(part.said.payload) } : part);
+  }
+  const [accepted, ...said] = told;
+  assert.equal(accepted.accepted.id, job_id);
+  assert.deepEqual(
+    said,
+    numbered(peer).map(({ type, payload }) => ({ type, ...payload })),
+  );
+});
