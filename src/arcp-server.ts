@@ -101,6 +101,9 @@ export type SeenJob = {
   readonly principal: string;
 };
 
+/** An agent, and its versions if it has any. */
+export type AgentListing = ReturnType<Runtime["catalogue"]["list"]>[number];
+
 /** What a server on a plane of somebody else's is told. */
 export type DoorSettings = RejectionOptions & {
   readonly bearer: Bearer;
@@ -124,6 +127,8 @@ export type DoorSettings = RejectionOptions & {
   readonly sessionsPerPrincipalMax?: number;
   readonly dialect?: DialectOption;
   readonly hideForeignJobs?: boolean;
+  /** Whether who asked for a job may cancel it from another session, too. A command line needs that. */
+  readonly cancelAcrossSessions?: boolean;
   /** Whether a job without `model.use` may use no model at all; it may not, unless this is false. */
   readonly requireModelLease?: boolean;
   /** What relative paths in a lease are relative to. */
@@ -243,6 +248,7 @@ export class ARCPServer implements AsyncDisposable {
       hidesForeignJobs: settings.hideForeignJobs,
       sessionsOfPrincipalMax: settings.sessionsPerPrincipalMax,
       tellsCredentialsAnywhere: settings.credentialsAnywhere,
+      cancelsAcrossSessions: settings.cancelAcrossSessions,
       mayObserve:
         authorizeObserve &&
         ((principal, job, operation) => authorizeObserve(principal, seen(job), operation)),
@@ -259,6 +265,11 @@ export class ARCPServer implements AsyncDisposable {
 
   registerAgentVersion(name: string, version: string, handler: Handler): Disposable {
     return this.#runtime.registerAgent(name, handler, { version });
+  }
+
+  /** Those that somebody offers just now. */
+  get agents(): readonly AgentListing[] {
+    return this.#runtime.catalogue.list();
   }
 
   /** What the name means without a version. */

@@ -150,6 +150,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       bearer: { [options.token]: "local" },
       runtime: { name: "tipstaff", version: options.version },
       closeGraceMs: stopMs,
+      cancelAcrossSessions: true,
       // All who have the token are one user.
       mayWork: () => true,
       onFault: (fault) => warn("a session failed", fault),

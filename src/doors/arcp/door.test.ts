@@ -874,3 +874,17 @@ test("[ARCP-81] who shuts down says goodbye, and jobs have their time to unwind"
   const job = scene.plane.peek(({ jobs }) => jobs.byId.get(jobId(job_id)));
   assert.equal(job?.state === "ended" && job.status, "cancelled");
 });
+
+test("[ARCP-111] a job is cancelled from the session that asked for it, and from others of its principal only where that is allowed", async () => {
+  for (const cancelsAcrossSessions of [false, true]) {
+    const { scene } = await withPuppet({ cancelsAcrossSessions });
+    await using _ = scene;
+    const { job_id = "" } = await (await scene.hello()).submit("puppet");
+    const other = await scene.hello();
+    const stranger = await scene.hello({ token: "of eve" });
+    const refused = await stranger.ask("job.cancel", {}, { job_id });
+    assert.equal(refused.payload.code, "JOB_NOT_FOUND");
+    const answer = await other.ask("job.cancel", {}, { job_id });
+    assert.equal(answer.type, cancelsAcrossSessions ? "job.cancelled" : "job.error");
+  }
+});

@@ -195,9 +195,10 @@ function cancel(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): v
   const job = plane.peek(({ jobs }) => jobs.byId.get(jobId));
   const observations: readonly Observation[] = ["list", "subscribe"];
   const maySee = job !== undefined && observations.some((how) => isSeen(options, asking, job, how));
-  const by = { ...whoOf(asking), maySee };
+  const isOwn = options.cancelsAcrossSessions === true && job?.principal === asking.principal;
+  const by = isOwn ? {} : { by: { ...whoOf(asking), maySee } };
   const after = plane.lastSequence;
-  const command = { type: "job.cancel", jobId, by, reason, graceMs } as const;
+  const command = { type: "job.cancel", jobId, ...by, reason, graceMs } as const;
   const outcome = plane.carryOut(command, actorOf(asking), ({ jobs, lastSequence }, events) => ({
     isHeard: events.length > 0 || jobs.byId.get(jobId)?.state !== "ended",
     needs: lastSequence,

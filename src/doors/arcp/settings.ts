@@ -64,6 +64,8 @@ export type ArcpDoorOptions = RejectionOptions & {
   readonly narrowLease?: ((lease: Capabilities, principal: string) => Capabilities) | undefined;
   /** Whether jobs of others are as good as none to who may not see them. */
   readonly hidesForeignJobs?: boolean | undefined;
+  /** Whether a principal may cancel from one session what it asked for in another (ARCP-111: it may not). */
+  readonly cancelsAcrossSessions?: boolean | undefined;
   /** By default, nobody sees what others asked for. */
   readonly mayObserve?:
     | ((principal: string, job: Job, observation: Observation) => boolean)
