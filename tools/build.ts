@@ -18,8 +18,13 @@ const forNode: BuildOptions = {
   logLevel: "warning",
 };
 
-/** Commands that bring the daemon's parts along: loaded when one of them is run. */
-const heavy = ["up", "doctor", "install", "uninstall"];
+/** Commands that bring the daemon's parts along, or the ARCP client: loaded when one of them is run. */
+const heavy = [
+  ...["up", "doctor", "install", "uninstall", "job", "job-replay"],
+  ...["serve", "submit", "tail", "list", "cancel", "replay", "manifest"].map(
+    (verb) => `arcp/${verb}`,
+  ),
+];
 
 const leaveHeavyOut: Plugin = {
   name: "leave heavy commands out",

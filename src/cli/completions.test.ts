@@ -35,6 +35,8 @@ test("bash completes commands, verbs, flags and the few words that a flag takes"
   assert.deepEqual(offered("tipstaff", "completions", "z"), ["zsh"]);
   assert.deepEqual(offered("agentkeeper", "--metr"), ["--metrics-addr"]);
   assert.deepEqual(offered("/usr/bin/agentkeeper", "--add"), ["--addr"]);
+  assert.deepEqual(offered("arcp", "su"), ["submit"]);
+  assert.deepEqual(offered("/usr/bin/arcp", "serve", "--transport", ""), ["stdio", "ws"]);
   assert.deepEqual(offered("tipstaff", "agents", "get", "--data-dir", "package.js"), [
     "package.json",
   ]);

@@ -3,7 +3,7 @@ import { print } from "../terminal/index.ts";
 import { exits } from "./exits.ts";
 import { mistake } from "./failure.ts";
 import { firstWords, verbsOf } from "./parse.ts";
-import { type CommandRow, type Flag, nouns, offered } from "./table.ts";
+import { type CommandRow, type Flag, nouns, offered, programs } from "./table.ts";
 
 export async function completions([shell = ""]: readonly string[]): Promise<number> {
   const script = scriptFor(shell);
@@ -18,7 +18,7 @@ export function scriptFor(shell: string): string | undefined {
       return bash();
     case "zsh":
       // zsh runs completions written for bash.
-      return `#compdef tipstaff agentkeeper\nautoload -U +X bashcompinit && bashcompinit\n${bash()}`;
+      return `#compdef tipstaff agentkeeper ${programs.join(" ")}\nautoload -U +X bashcompinit && bashcompinit\n${bash()}`;
     case "fish":
       return fish();
     default:
@@ -64,6 +64,11 @@ function bash(): string {
   );
   return `# Completions of tipstaff for bash, made from its table of commands.
 _tipstaff() {
+  case \${COMP_WORDS[0]##*/} in
+    ${programs.join("|")})
+      COMP_WORDS=(tipstaff "\${COMP_WORDS[0]##*/}" "\${COMP_WORDS[@]:1}")
+      COMP_CWORD=$((COMP_CWORD + 1)) ;;
+  esac
   local current=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD-1]} words= verbs= command
   COMPREPLY=()
   if [ "\${COMP_WORDS[0]##*/}" = agentkeeper ]; then
@@ -102,7 +107,7 @@ ${flagCases.join("\n")}
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
-complete -F _tipstaff tipstaff agentkeeper
+complete -F _tipstaff tipstaff agentkeeper ${programs.join(" ")}
 `;
 }
 
@@ -122,6 +127,7 @@ function fish(): string {
   const lines = [
     "# Completions of tipstaff for fish, made from its table of commands.",
     "complete -c tipstaff -f",
+    ...programs.map((program) => `complete -c ${program} -w 'tipstaff ${program}'`),
   ];
   const first = (word: string, help: string): string =>
     `complete -c tipstaff -n __fish_use_subcommand -a ${word} -d ${quoted(help)}`;

@@ -11,4 +11,6 @@ export const exits = {
   cannotWrite: 4,
   /** A fault of ours. */
   fault: 5,
+  /** Told to stop by who started it, before it was done. */
+  interrupted: 130,
 } as const;

@@ -1,21 +1,17 @@
 /** Help texts, from the table. Two examples first; no line is wider than a terminal of 80 columns. */
 import { helpColumns, inTwoColumns, wrapWords } from "../terminal/index.ts";
-import { firstWords, verbsOf } from "./parse.ts";
-import { type Argument, type CommandRow, commands, type Flag, nouns } from "./table.ts";
+import { firstWords, programOf, verbsOf } from "./parse.ts";
+import { type Argument, type CommandRow, commands, type Flag, nouns, programs } from "./table.ts";
 
 export function printHelp(about: { command?: CommandRow; noun?: string } = {}): string {
   if (about.command) return helpFor(about.command);
   return about.noun === undefined ? overview() : helpForNoun(about.noun);
 }
 
-/** How the program is called that runs it: `agentkeeper` is one of its own. */
-export function programOf(command: CommandRow | undefined): string {
-  return command?.name === "agentkeeper" ? "agentkeeper" : "tipstaff";
-}
-
 /** What is typed for it. */
 export function callOf(command: CommandRow): string {
-  return command.name === "agentkeeper" ? "agentkeeper" : `tipstaff ${command.name}`;
+  const program = programOf(command);
+  return program === "tipstaff" ? `tipstaff ${command.name}` : command.name;
 }
 
 function overview(): string {
@@ -40,10 +36,12 @@ function overview(): string {
 
 function helpForNoun(noun: string): string {
   const rows = verbsOf(noun);
+  const isProgram = programs.includes(noun);
+  const examples = rows.slice(0, 2).flatMap(({ examples: [first] }) => wrapWords(first, 78));
   return [
-    ...rows.slice(0, 2).map(({ examples }) => `  ${examples[0]}`),
+    ...examples.map((line) => `  ${line}`),
     "",
-    `${capital(nouns[noun] ?? noun)}. Alone, it lists.`,
+    `${capital(nouns[noun] ?? noun)}.${isProgram ? "" : " Alone, it lists."}`,
     "",
     ...inTwoColumns(
       rows.map((row) => [
@@ -52,7 +50,7 @@ function helpForNoun(noun: string): string {
       ]),
     ),
     "",
-    `\`tipstaff ${noun} <verb> --help\` says more.`,
+    `\`${isProgram ? noun : `tipstaff ${noun}`} <verb> --help\` says more.`,
   ].join("\n");
 }
 
@@ -86,8 +84,8 @@ function helpFor(command: CommandRow): string {
   ].join("\n");
 }
 
-function aliasCall({ name }: CommandRow, alias: string): string {
-  return `tipstaff ${name.split(" ")[0]} ${alias}`;
+function aliasCall(command: CommandRow, alias: string): string {
+  return callOf(command).replace(/\S+$/, alias);
 }
 
 export function argumentWord({ name, isMany, isOptional }: Argument): string {

@@ -2,8 +2,8 @@
 import { print, say } from "../terminal/index.ts";
 import { exits } from "./exits.ts";
 import { explain } from "./failure.ts";
-import { callOf, printHelp, programOf } from "./help.ts";
-import { parseCommandLine } from "./parse.ts";
+import { callOf, printHelp } from "./help.ts";
+import { parseCommandLine, programOf } from "./parse.ts";
 import { version } from "./version.ts";
 
 async function main(words: readonly string[]): Promise<number> {
@@ -13,12 +13,18 @@ async function main(words: readonly string[]): Promise<number> {
       print(`${printHelp(invocation)}\n`);
       return exits.ok;
     case "version":
-      print(`tipstaff ${version}\n`);
+      // As those who speak ARCP say it (ARCP-223).
+      print(
+        invocation.program === "arcp" ? `${version} (protocol 1.1)\n` : `tipstaff ${version}\n`,
+      );
       return exits.ok;
     case "mistake": {
-      const { message, command } = invocation;
-      const help = command ? `${callOf(command)} --help` : "tipstaff --help";
-      say(`${programOf(command)}: ${message}\n${help} says what there is\n`);
+      const { message, command, program = programOf(command) } = invocation;
+      const call = command ? callOf(command) : program;
+      const help = `${call} --help says what there is`;
+      // One line, and a code (ARCP-228).
+      if (program === "arcp") say(`${call}: INVALID_REQUEST ${message}; ${help}\n`);
+      else say(`${program}: ${message}\n${help}\n`);
       return exits.usage;
     }
     case "run": {

@@ -99,6 +99,30 @@ test("a noun alone lists, also with flags, and verbs go by other names too", () 
   assert.equal(nameOf("policies", "rm", "p1"), "policies delete");
 });
 
+test("[ARCP-223] arcp is a program of its own: alone it does nothing, and it has its own version", () => {
+  const alone = parseCommandLine(["arcp"]);
+  assert(alone.kind === "mistake");
+  assert.match(alone.message, /^a command is needed: serve, submit, tail/);
+  for (const words of [
+    ["arcp", "--help"],
+    ["arcp", "-h"],
+    ["arcp", "help"],
+    ["help", "arcp"],
+  ]) {
+    assert.deepEqual(parseCommandLine(words), { kind: "help", noun: "arcp" });
+  }
+  for (const words of [
+    ["arcp", "--version"],
+    ["arcp", "serve", "--version"],
+  ]) {
+    assert.deepEqual(parseCommandLine(words), { kind: "version", program: "arcp" });
+  }
+  const unknown = parseCommandLine(["arcp", "sumbit"]);
+  assert(unknown.kind === "mistake");
+  assert.equal(unknown.message, "arcp has no sumbit; did you mean submit?");
+  assert.equal(unknown.program, "arcp");
+});
+
 test("words and flags may be mixed, and a flag may be repeated where that is meant", () => {
   const invocation = parseCommandLine([
     ...[
@@ -159,11 +183,11 @@ function nameOf(...words: string[]): string {
 
 /** What a shell would hand over, of the part that calls us. */
 function wordsOf(example: string): readonly string[] {
-  const [, program, rest = ""] = /\b(tipstaff|agentkeeper)\b([^>)]*)/.exec(example) ?? [];
+  const [, program, rest = ""] = /\b(tipstaff|agentkeeper|arcp)\b([^>)|]*)/.exec(example) ?? [];
   const words = [...rest.matchAll(/'([^']*)'|(\S+)/g)].map(
     ([, quoted, bare]) => quoted ?? bare ?? "",
   );
-  return program === "agentkeeper" ? ["agentkeeper", ...words] : words;
+  return program === "tipstaff" || program === undefined ? words : [program, ...words];
 }
 
 function valuesOf(...words: string[]): unknown {

@@ -2,7 +2,15 @@
 import { parseArgs } from "node:util";
 import { printable } from "../terminal/index.ts";
 import { nearest } from "./suggest.ts";
-import { type CommandRow, commands, type Flag, nouns, offered, type Values } from "./table.ts";
+import {
+  type CommandRow,
+  commands,
+  type Flag,
+  nouns,
+  offered,
+  programs,
+  type Values,
+} from "./table.ts";
 
 export type Invocation =
   | {
@@ -13,8 +21,14 @@ export type Invocation =
     }
   /** Of a command, of all verbs of a noun, or of everything. */
   | { readonly kind: "help"; readonly command?: CommandRow; readonly noun?: string }
-  | { readonly kind: "version" }
-  | { readonly kind: "mistake"; readonly message: string; readonly command?: CommandRow };
+  /** Of which of our programs. */
+  | { readonly kind: "version"; readonly program?: string }
+  | {
+      readonly kind: "mistake";
+      readonly message: string;
+      readonly command?: CommandRow;
+      readonly program?: string;
+    };
 
 export function parseCommandLine(words: readonly string[]): Invocation {
   const [name, ...rest] = words;
@@ -22,8 +36,24 @@ export function parseCommandLine(words: readonly string[]): Invocation {
     return helpAbout(rest);
   }
   if (name === "--version" || name === "version") return { kind: "version" };
+  if (programs.includes(name)) {
+    const own = parseProgram(name, rest);
+    if (own) return own;
+  }
   const found = findCommand(name, rest);
   return "kind" in found ? found : parseFlags(found.command, found.rest);
+}
+
+/** Words that stand for the program itself, and not for one of its commands. */
+function parseProgram(program: string, [first, about]: readonly string[]): Invocation | undefined {
+  if (first === "--version" || first === "version") return { kind: "version", program };
+  if (first === "help" && about !== undefined) return helpAbout([program, about]);
+  if (first === "help") return { kind: "help", noun: program };
+  if (first !== undefined && !first.startsWith("-")) return undefined;
+  if (first === "--help" || first === "-h") return { kind: "help", noun: program };
+  const verbs = verbsOf(program).map((row) => row.name.slice(program.length + 1));
+  const message = `a command is needed: ${verbs.join(", ")}`;
+  return { kind: "mistake", message, program };
 }
 
 type Found = { readonly command: CommandRow; readonly rest: readonly string[] };
@@ -43,6 +73,12 @@ function findCommand(name: string, rest: readonly string[]): Found | Invocation 
     (row) => row.name === `${name} ${verb}` || row.aliases?.includes(verb),
   );
   return command ? { command, rest: rest.slice(1) } : unknownVerb(name, verb);
+}
+
+/** How the program is called that runs it. */
+export function programOf(command: CommandRow | undefined): string {
+  const [first = ""] = command?.name.split(" ") ?? [];
+  return first === "agentkeeper" || programs.includes(first) ? first : "tipstaff";
 }
 
 /** The rows of a noun. */
@@ -73,7 +109,8 @@ function unknownCommand(name: string): Invocation {
 function unknownVerb(noun: string, verb: string): Invocation {
   const verbs = verbsOf(noun).map((row) => row.name.slice(noun.length + 1));
   const hint = suggested(verb, verbs) || `; there is ${verbs.join(", ")}`;
-  return { kind: "mistake", message: `${noun} has no ${printable(verb)}${hint}` };
+  const program = programs.includes(noun) ? { program: noun } : {};
+  return { kind: "mistake", message: `${noun} has no ${printable(verb)}${hint}`, ...program };
 }
 
 function suggested(word: string, words: readonly string[]): string {
@@ -136,7 +173,10 @@ function parseFlags(command: CommandRow, given: readonly string[]): Invocation {
     values[flag.name] = flag.isRepeated ? [...(Array.isArray(before) ? before : []), value] : value;
   }
   if (values["help"]) return { kind: "help", command };
-  if (values["version"]) return { kind: "version" };
+  if (values["version"]) {
+    const program = programOf(command);
+    return { kind: "version", ...(programs.includes(program) && { program }) };
+  }
   const { arguments: expected = [] } = command;
   const missing = expected[words.length];
   if (missing && !missing.isMany && !missing.isOptional) {

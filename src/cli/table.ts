@@ -51,7 +51,12 @@ export const nouns: Readonly<Record<string, string>> = {
   elections: "who leads which group",
   policies: "who may do what",
   tasks: "queued work, and who is at it",
+  job: "work that an agent does for you",
+  arcp: "a runtime of its own, and a client of any; also installed as arcp",
 };
+
+/** Nouns that are programs of their own, too. Alone, these do nothing. */
+export const programs: readonly string[] = ["arcp"];
 
 const dataDirectory: Flag = {
   name: "data-dir",
@@ -172,6 +177,53 @@ const namedExits = [[3, "the daemon that was named does not answer"]] as const;
 const getExits = [[1, "there is none, or more than one"], unreachable] as const;
 const writeExits = [[1, "refused; the message says why"], unreachable] as const;
 
+const runtimeFlags: readonly Flag[] = [
+  {
+    name: "url",
+    value: "url",
+    help: "where the runtime is, such as ws://127.0.0.1:7777/arcp",
+    default: "ARCP_URL",
+  },
+  { name: "token", value: "token", help: "who you are to it", default: "ARCP_TOKEN" },
+];
+const agentsModule: Flag = {
+  name: "agents",
+  value: "module",
+  help: "a module with agents: export const agents = { name: handler }, or export default (server) => …",
+};
+const jobId: Flag = { name: "job-id", value: "id", help: "the job; needed" };
+const runtimeExits = [
+  [1, "the job failed, or the runtime refuses"],
+  [3, "no runtime answers, or not to this token"],
+  [130, "interrupted"],
+] as const;
+const job: Argument = { name: "job", help: "its id, or the end of its id" };
+const jobFlags: readonly Flag[] = [
+  {
+    name: "lease",
+    value: "json|@file",
+    help: 'what it may do and spend, such as {"tool.call": ["search"], "cost.budget": ["USD:1.00"]}',
+    default: "nothing",
+  },
+  {
+    name: "budget",
+    value: "amount",
+    isRepeated: true,
+    help: "what it may spend, such as USD:1.00",
+  },
+  {
+    name: "key",
+    value: "key",
+    help: "asked again with the same key, it is the same job",
+  },
+  { name: "timeout", value: "duration", help: "it is ended after so long" },
+];
+const jobExits = [
+  [1, "it failed, or was refused; the message says why"],
+  unreachable,
+  [130, "interrupted; the job was cancelled"],
+] as const;
+
 const startExits = [
   [1, "it could not start: an address or the data directory is in use or unusable"],
   [4, "the log could not be written; everything acknowledged before is in it"],
@@ -204,6 +256,7 @@ export const commands: readonly CommandRow[] = [
         help: "where ARCP clients and workers connect; empty for none",
         default: defaults.arcp,
       },
+      agentsModule,
       ...taskFlags,
       ...keepFlags,
       ...embedderFlags,
@@ -650,6 +703,100 @@ export const commands: readonly CommandRow[] = [
     run: async (values) => (await import("./events.ts")).watch("tasks", values),
   },
   {
+    name: "job submit",
+    summary: "hand work to an agent, and see it done; ctrl-c cancels it",
+    examples: [
+      "tipstaff job submit echo hello",
+      "tipstaff job submit researcher @question.json --budget USD:1.00",
+    ],
+    arguments: [
+      { name: "agent", help: "its name, or name@version; tipstaff job agents lists them" },
+      {
+        name: "input",
+        help: "what it gets: JSON, or else a text; @file, or - for standard input",
+        isOptional: true,
+      },
+    ],
+    flags: [
+      ...jobFlags,
+      { name: "detach", short: "d", help: "print the id, and leave it to itself" },
+      { name: "quiet", short: "q", help: "print nothing but the result" },
+      { name: "json", help: "print one line of JSON for each event, then how it ended" },
+      ...asking,
+    ],
+    exits: jobExits,
+    run: async (values, words) => (await import("./job.ts")).submitJob(values, words),
+  },
+  {
+    name: "job tail",
+    summary: "show what a job says, from its beginning until it ends",
+    examples: ["tipstaff job tail 7f3k", "tipstaff job tail 7f3k --no-history --json"],
+    arguments: [job],
+    flags: [
+      { name: "no-history", help: "only what it says from now on" },
+      { name: "quiet", short: "q", help: "print nothing but the result" },
+      { name: "json", help: "print one line of JSON for each event, then how it ended" },
+      ...asking,
+    ],
+    exits: [[1, "it failed, or there is no such job"], unreachable, [130, "interrupted"]],
+    run: async (values, words) => (await import("./job.ts")).tailJob(values, words),
+  },
+  {
+    name: "job list",
+    aliases: ["ls"],
+    summary: "list jobs, those that need a look first",
+    examples: ["tipstaff job list", "tipstaff job list --state running --agent researcher"],
+    flags: [
+      {
+        name: "state",
+        value: "pending|running|success|error|cancelled|timed_out",
+        isRepeated: true,
+        help: "only these; may be repeated",
+      },
+      { name: "agent", value: "agent", help: "only jobs of this agent" },
+      { name: "sort", value: "attention|newest|oldest", help: "which first", default: "attention" },
+      ...listing,
+    ],
+    exits: askExits,
+    run: async (values) => (await import("./job-list.ts")).listJobs(values),
+  },
+  {
+    name: "job cancel",
+    aliases: ["rm"],
+    summary: "ask a job to end; it has half a minute to do so",
+    examples: ["tipstaff job cancel 7f3k", "tipstaff job cancel 7f3k --reason 'wrong file'"],
+    arguments: [job],
+    flags: [
+      { name: "reason", value: "words", help: "what the agent is told" },
+      yes,
+      json,
+      ...asking,
+    ],
+    exits: writeExits,
+    run: async (values, words) => (await import("./job.ts")).cancelJob(values, words),
+  },
+  {
+    name: "job agents",
+    summary: "list the agents that take jobs",
+    examples: ["tipstaff job agents", "tipstaff job agents --json"],
+    flags: [json, ...asking],
+    exits: askExits,
+    run: async (values) => (await import("./job.ts")).listOffers(values),
+  },
+  {
+    name: "job replay",
+    summary: "show again what a job said, out of the log; no daemon is needed",
+    examples: ["tipstaff job replay job_01JZ…", "tipstaff job replay job_01JZ… --json"],
+    arguments: [{ name: "job", help: "its id" }],
+    flags: [
+      { name: "quiet", short: "q", help: "print nothing but the result" },
+      { name: "json", help: "print one line of JSON for each event, then how it ended" },
+      dataDirectory,
+    ],
+    exits: [[1, "it failed, or the log knows no such job"]],
+    run: async (values, words) => (await import("./job-replay.ts")).replay(values, words),
+  },
+  {
     name: "find",
     summary: "find agents by what they can do, best first",
     examples: [
@@ -759,6 +906,187 @@ export const commands: readonly CommandRow[] = [
     ],
     exits: startExits,
     run: async (values) => (await import("./up.ts")).agentkeeper(values),
+  },
+  {
+    name: "arcp serve",
+    summary: "run an ARCP runtime in this terminal, with an agent called echo",
+    examples: [
+      "arcp serve --token secret",
+      "arcp serve --token secret --agents ./agents.ts --db ./runtime",
+    ],
+    flags: [
+      {
+        name: "transport",
+        value: "ws|stdio",
+        help: "a WebSocket, or this process's input and output: it ends when its input does",
+        default: "ws",
+      },
+      { name: "host", value: "host", help: "where to listen", default: "127.0.0.1" },
+      { name: "port", value: "number", help: "where to listen; 0 takes any", default: "7777" },
+      { name: "path", value: "path", help: "of the address", default: "/arcp" },
+      {
+        name: "token",
+        value: "token",
+        help: "what clients must know; needed",
+        default: "ARCP_TOKEN",
+      },
+      {
+        name: "principal",
+        value: "name",
+        help: "whom the token stands for",
+        default: "cli-user",
+      },
+      {
+        name: "db",
+        value: "directory",
+        help: "where to keep sessions and jobs: a directory, made if need be; absent: in memory",
+      },
+      {
+        name: "allowed-host",
+        value: "host",
+        isRepeated: true,
+        help: "only for clients that call it by this name; may be repeated",
+      },
+      agentsModule,
+      {
+        name: "heartbeat",
+        value: "seconds",
+        help: "how often both sides show that they are there",
+        default: "30",
+      },
+      {
+        name: "resume-window",
+        value: "seconds",
+        help: "how long a lost session can be resumed",
+        default: "600",
+      },
+    ],
+    exits: [[1, "it could not start: the address or the directory is in use or unusable"]],
+    run: async (values) => (await import("./arcp/serve.ts")).serve(values),
+  },
+  {
+    name: "arcp submit",
+    summary: "hand a job to a runtime, and print its result; ctrl-c cancels it",
+    examples: [
+      `arcp submit --url ws://127.0.0.1:7777/arcp --token secret --agent echo --input '{"hi": 1}'`,
+      "arcp submit --agent researcher --input @question.json --events",
+    ],
+    flags: [
+      ...runtimeFlags,
+      { name: "agent", value: "agent", help: "its name, or name@version; needed" },
+      {
+        name: "input",
+        value: "json|@file|-",
+        help: "what it gets; - reads standard input",
+        default: "null",
+      },
+      { name: "lease", value: "json|@file", help: "what the job may do and spend", default: "{}" },
+      { name: "expires-at", value: "time", help: "when that ends, such as 2030-01-31T12:00:00Z" },
+      {
+        name: "idempotency-key",
+        value: "key",
+        help: "asked again with the same key, it is the same job",
+      },
+      { name: "max-runtime", value: "seconds", help: "the job is ended after so long" },
+      { name: "trace-id", value: "id", help: "32 hex digits, for those who trace" },
+      { name: "events", help: "print events, too, as lines of JSON on standard error" },
+      { name: "raw", help: "print a streamed result as it is, and nothing else" },
+    ],
+    exits: runtimeExits,
+    run: async (values) => (await import("./arcp/submit.ts")).submit(values),
+  },
+  {
+    name: "arcp tail",
+    summary: "print what a job says as lines of JSON, from its beginning until it ends",
+    examples: [
+      "arcp tail --url ws://127.0.0.1:7777/arcp --token secret --job-id job_01JZ…",
+      "arcp tail --job-id job_01JZ… --no-history",
+    ],
+    flags: [
+      ...runtimeFlags,
+      jobId,
+      { name: "from-seq", value: "number", help: "only what came after this event", default: "0" },
+      { name: "no-history", help: "only what it says from now on" },
+    ],
+    exits: runtimeExits,
+    run: async (values) => (await import("./arcp/tail.ts")).tail(values),
+  },
+  {
+    name: "arcp list",
+    aliases: ["ls"],
+    summary: "print a page of the jobs that this token may see, as JSON",
+    examples: [
+      "arcp list --url ws://127.0.0.1:7777/arcp --token secret",
+      "arcp list --status running --status pending --limit 10",
+    ],
+    flags: [
+      ...runtimeFlags,
+      { name: "status", value: "status", isRepeated: true, help: "only these; may be repeated" },
+      { name: "agent", value: "agent", help: "only jobs of this agent" },
+      { name: "limit", value: "number", help: "how many at most", default: "100" },
+      { name: "cursor", value: "cursor", help: "go on after a page: its next_cursor" },
+    ],
+    exits: runtimeExits,
+    run: async (values) => (await import("./arcp/list.ts")).list(values),
+  },
+  {
+    name: "arcp cancel",
+    summary: "ask a job to end",
+    examples: [
+      "arcp cancel --url ws://127.0.0.1:7777/arcp --token secret --job-id job_01JZ…",
+      "arcp cancel --job-id job_01JZ… --reason 'wrong file'",
+    ],
+    flags: [
+      ...runtimeFlags,
+      jobId,
+      { name: "reason", value: "words", help: "what the agent is told" },
+    ],
+    exits: runtimeExits,
+    run: async (values) => (await import("./arcp/cancel.ts")).cancel(values),
+  },
+  {
+    name: "arcp replay",
+    summary: "print what a session was told, out of a runtime's log; the runtime may be gone",
+    examples: [
+      "arcp replay --db ./runtime --session ses_01JZ…",
+      "arcp replay --db arcp.db --session ses_01JZ… --after-seq 120 --type job.result",
+    ],
+    flags: [
+      {
+        name: "db",
+        value: "path",
+        help: "the directory of arcp serve or of tipstaff up, or a file of the Python or TypeScript SDK; it is only read",
+      },
+      { name: "session", value: "id", help: "the session; needed" },
+      { name: "after-seq", value: "number", help: "only what came after this event", default: "0" },
+      { name: "job-id", value: "id", help: "only what is about this job" },
+      {
+        name: "type",
+        value: "type",
+        isRepeated: true,
+        help: "only these, such as job.result; may be repeated",
+      },
+    ],
+    exits: [[1, "there is no log, or it is damaged"]],
+    run: async (values) => (await import("./arcp/replay.ts")).replay(values),
+  },
+  {
+    name: "arcp manifest",
+    summary: "print what this implementation is and speaks, as JSON",
+    examples: ["arcp manifest", "arcp manifest | jq .features"],
+    flags: [],
+    exits: [],
+    run: async () => (await import("./arcp/manifest.ts")).manifest(),
+  },
+  // As those say it who think of the others, which are many.
+  {
+    name: "jobs",
+    isHidden: true,
+    summary: "list jobs, those that need a look first",
+    examples: ["tipstaff jobs", "tipstaff jobs --json"],
+    flags: listing,
+    exits: askExits,
+    run: async (values) => (await import("./job-list.ts")).listJobs(values),
   },
   // Only says what is to be done instead.
   {

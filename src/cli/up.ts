@@ -15,6 +15,7 @@ import { parseKeep } from "./keep.ts";
 import { limits } from "./limits.ts";
 import { makeLogger } from "./logger.ts";
 import { statusDirectoryFrom } from "./looking.ts";
+import { offerAgents } from "./offered-agents.ts";
 import { inPackage } from "./package.ts";
 import { dataDirectoryFrom, printPath } from "./paths.ts";
 import { askOverview } from "./status.ts";
@@ -33,6 +34,7 @@ export async function up(values: Values): Promise<number> {
     http: textOf(values["http"]),
     httpDefault: defaults.http,
     arcp: textOf(values["arcp"]),
+    agents: textOf(values["agents"]),
     dataDirectory: isMemory ? undefined : dataDirectoryFrom(values),
     tokenDirectory: dataDirectoryFrom(values),
     addressFlags: "--grpc, --http or --arcp",
@@ -69,6 +71,7 @@ export async function agentkeeper(values: Values): Promise<number> {
     http: textOf(values["metrics-addr"]),
     httpDefault: defaults.agentkeeperHttp,
     arcp: "",
+    agents: undefined,
     dataDirectory: values["data-dir"] ? dataDirectoryFrom(values) : undefined,
     tokenDirectory: dataDirectoryFrom(values),
     addressFlags: "--addr or --metrics-addr",
@@ -92,6 +95,8 @@ type Wishes = {
   readonly httpDefault: string;
   /** As `http`. */
   readonly arcp: string | undefined;
+  /** A module with agents that take jobs. */
+  readonly agents: string | undefined;
   readonly dataDirectory: string | undefined;
   /** Where the local token is: also a daemon that keeps nothing has one. */
   readonly tokenDirectory: string;
@@ -175,6 +180,7 @@ async function run(wishes: Wishes): Promise<number> {
   let daemon: Daemon;
   try {
     daemon = await serve(options);
+    await withAgents(daemon, wishes.agents);
     isServing = true;
   } catch (error) {
     if (!(error instanceof LogError || error instanceof ListenError)) throw error;
@@ -198,6 +204,16 @@ async function run(wishes: Wishes): Promise<number> {
   logger.info(`${signal}: stopping`);
   await daemon[Symbol.asyncDispose]();
   return exits.ok;
+}
+
+/** What cannot offer its agents is closed again. */
+async function withAgents(daemon: Daemon, path: string | undefined): Promise<void> {
+  try {
+    await offerAgents(daemon.work, path);
+  } catch (error) {
+    await daemon[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
 async function whatHappened(error: LogError | ListenError, wishes: Wishes): Promise<string> {

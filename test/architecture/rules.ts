@@ -74,7 +74,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   // How text and keys pass between a program and whoever sits before it.
   terminal: { rooms: ["wire"], packages: ["node:*"] },
   cli: {
-    rooms: [...upToTesting, "serve.ts", "embedded.ts", "terminal"],
+    rooms: [...upToTesting, "arcp-server.ts", "serve.ts", "embedded.ts", "terminal"],
     packages: ["node:*", "pino", "jsonc-parser"],
   },
   // Another command line: files only, no daemon.

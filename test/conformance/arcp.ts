@@ -21,6 +21,12 @@ export type Vector = {
   readonly isPartial?: boolean;
 };
 
+const cliArcp = "test/cli/arcp.test.ts";
+const cliEventFiles = "src/cli/arcp/event-files.test.ts";
+const cliParse = "src/cli/parse.test.ts";
+const doorReplay = "src/doors/arcp/replay.test.ts";
+const interopCli = "test/interop/arcp-cli.test.ts";
+const interopPythonClients = "test/interop/arcp-python-clients.test.ts";
 const coreCredentials = "src/core/credentials.test.ts";
 const coreGlob = "src/core/glob.test.ts";
 const runtimeCredentials = "src/runtime/credentials.test.ts";
@@ -209,7 +215,7 @@ export const rules: readonly Rule[] = [
   should(
     "ARCP-42",
     "A process and a child each become a transport in one call; a child exits when its input ends and nothing runs.",
-    [],
+    [cliArcp],
   ),
   must(
     "ARCP-43",
@@ -379,7 +385,8 @@ export const rules: readonly Rule[] = [
   must(
     "ARCP-81",
     "A runtime that shuts down says so to every session and gives jobs their grace.",
-    [],
+    [cliArcp],
+    { isPartial: true },
   ),
   must("ARCP-82", "A submit is checked in a given order, and the first failure counts.", []),
   must("ARCP-83", "Submits are answered in the order in which they came.", []),
@@ -753,7 +760,8 @@ export const rules: readonly Rule[] = [
   should(
     "ARCP-194",
     "Recorded sessions of other runtimes can be replayed, and ours by theirs.",
-    [],
+    [cliEventFiles, interopCli],
+    { isPartial: true },
   ),
   must("ARCP-195", "What is stored holds no secrets.", []),
   should("ARCP-196", "Writes are grouped.", []),
@@ -848,17 +856,28 @@ export const rules: readonly Rule[] = [
     "A runtime that refuses to resume with nothing to replay is asked once more, for one number less.",
     [],
   ),
-  must("ARCP-223", "The command line has the commands and flags of the table.", []),
-  must("ARCP-224", "Serving has an echo agent, one line when it is ready, and an orderly end.", []),
+  must(
+    "ARCP-223",
+    "The command line has the commands and flags of the table.",
+    [cliParse, cliArcp],
+    { isPartial: true },
+  ),
+  must("ARCP-224", "Serving has an echo agent, one line when it is ready, and an orderly end.", [
+    cliArcp,
+  ]),
   must(
     "ARCP-225",
     "Submitting prints the result, a failure on stderr, and cancels when interrupted.",
-    [],
+    [cliArcp],
   ),
-  must("ARCP-226", "Tailing prints each event as a line, then the end.", []),
-  must("ARCP-227", "Replaying prints one envelope a line, without writing anything.", []),
-  must("ARCP-228", "Exit codes mean something, and an error is one line.", []),
-  should("ARCP-229", "Address and token may come from the environment.", []),
+  must("ARCP-226", "Tailing prints each event as a line, then the end.", [cliArcp]),
+  must("ARCP-227", "Replaying prints one envelope a line, without writing anything.", [
+    cliArcp,
+    doorReplay,
+    cliEventFiles,
+  ]),
+  must("ARCP-228", "Exit codes mean something, and an error is one line.", [cliArcp]),
+  should("ARCP-229", "Address and token may come from the environment.", [cliArcp]),
   must("ARCP-230", "One function mounts the door on any server; adapters build on it.", []),
   must("ARCP-231", "Apps of ours guard ordinary requests with the same list of hosts.", []),
   should("ARCP-232", "A runtime may be mounted directly.", []),
@@ -1008,7 +1027,10 @@ export const rules: readonly Rule[] = [
     [],
   ),
   must("PYA-2", "Our example clients pass against the servers of the Python SDK.", []),
-  must("PYA-3", "The command lines of both work with the runtimes of both.", []),
+  must("PYA-3", "The command lines of both work with the runtimes of both.", [
+    interopCli,
+    interopPythonClients,
+  ]),
   must("PYA-4", "Every frame for a Python peer passes its own models.", [interopModels], {
     isPartial: true,
   }),

@@ -1,0 +1,58 @@
+/** `tipstaff job replay`: what a job said, out of the log; the daemon may be gone. */
+import { replayJob } from "../doors/arcp/index.ts";
+import { LogError, LogReader } from "../log/index.ts";
+import { printable } from "../terminal/index.ts";
+import { Assembly, normaliseBody } from "../wire/arcp/index.ts";
+import { exits } from "./exits.ts";
+import { no } from "./failure.ts";
+import { JobTeller, lookIn } from "./job-teller.ts";
+import { dataDirectoryFrom, printPath } from "./paths.ts";
+import type { Values } from "./table.ts";
+
+export async function replay(values: Values, [jobId = ""]: readonly string[]): Promise<number> {
+  const directory = dataDirectoryFrom(values);
+  try {
+    using log = LogReader.open(directory);
+    return await tell(values, log, jobId);
+  } catch (error) {
+    if (!(error instanceof LogError)) throw error;
+    throw no(error.message);
+  }
+}
+
+async function tell(values: Values, log: LogReader, jobId: string): Promise<number> {
+  let teller: JobTeller | undefined;
+  let assembly: Assembly | undefined;
+  for await (const part of replayJob(log, jobId)) {
+    if ("accepted" in part) {
+      teller = new JobTeller({ jobId, agent: part.accepted.agent }, lookIn(values));
+      continue;
+    }
+    teller ??= new JobTeller({ jobId, agent: "" }, lookIn(values));
+    const payload: Readonly<Record<string, unknown>> = JSON.parse(part.said.payload);
+    if (part.said.type === "job.event") {
+      const { kind, body, ts } = payload;
+      const view = normaliseBody(String(kind), body);
+      if (view?.kind === "result_chunk") {
+        assembly ??= new Assembly(view.resultId);
+        assembly.add(view);
+      }
+      const event = { kind: String(kind), body, view, atMs: part.entry.atMs };
+      teller.take(event, { kind, ts, body, event_seq: part.eventSeq });
+      if (!teller.isHeard) return exits.ok;
+      continue;
+    }
+    if (part.said.type === "job.error") {
+      const { code, message } = payload;
+      const ended = { code: String(code), message: String(message) };
+      throw no(teller.fail(payload, ended));
+    }
+    teller.succeed(payload, assembly ? assembly.finish().value : payload["result"]);
+    return exits.ok;
+  }
+  if (teller) return exits.ok;
+  throw no(
+    `the log in ${printPath(dataDirectoryFrom(values))} knows no job ${printable(jobId)}`,
+    "give its whole id, and --data-dir if the log is elsewhere",
+  );
+}

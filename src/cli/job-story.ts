@@ -1,0 +1,230 @@
+/**
+ * What a job says, as people read it: a line for each thing that stays, and one line of how it stands just now. A tool
+ * call and its result are one line. Knows no terminal: what is done with the lines is for who prints them.
+ */
+import { printable, printableLines, type Tone } from "../terminal/index.ts";
+import type { BodyView } from "../wire/arcp/index.ts";
+import { bytesOf, forHowLong } from "./times.ts";
+
+export type StoryEvent = {
+  readonly kind: string;
+  readonly body: unknown;
+  /** Undefined for kinds that only their vendor knows. */
+  readonly view: BodyView | undefined;
+  readonly atMs: number;
+};
+
+export type Line = {
+  readonly text: string;
+  readonly tone: Tone | undefined;
+  /** Of what fits on one line and need not be whole: what stands at its end and is. */
+  readonly tail?: string;
+  /** Only how it stood at that moment: where it is shown as it stands, this is left out. */
+  readonly isPassing?: true;
+};
+
+export type Standing = {
+  readonly progress: { readonly current: number; readonly total: number | undefined } | undefined;
+  /** `42 of 100 pages`. */
+  readonly amount: string;
+  /** What it does, in its own words. */
+  readonly doing: string;
+  readonly cost: string;
+};
+
+type Call = { readonly text: string; readonly atMs: number };
+
+export class JobStory {
+  /** What may be spent of each currency. */
+  readonly #caps: ReadonlyMap<string, number>;
+  readonly #spent = new Map<string, number>();
+  readonly #left = new Map<string, number>();
+  readonly #calls = new Map<string, Call>();
+  #progress: (BodyView & { readonly kind: "progress" }) | undefined;
+  #doing = "";
+  #bytes = 0;
+  #firstAtMs: number | undefined;
+  #lastAtMs: number | undefined;
+
+  constructor(budget: Readonly<Record<string, number>> = {}) {
+    this.#caps = new Map(Object.entries(budget));
+  }
+
+  /** From its first word to its last. */
+  get elapsedMs(): number {
+    return (this.#lastAtMs ?? 0) - (this.#firstAtMs ?? 0);
+  }
+
+  get startedAtMs(): number | undefined {
+    return this.#firstAtMs;
+  }
+
+  take(event: StoryEvent): readonly Line[] {
+    this.#firstAtMs ??= event.atMs;
+    this.#lastAtMs = event.atMs;
+    const { view } = event;
+    if (!view) return [beside(`${printable(event.kind)} ${short(event.body)}`)];
+    switch (view.kind) {
+      case "log":
+        return [
+          { text: `${view.level.padEnd(7)} ${words(view.message)}`, tone: tones[view.level] },
+        ];
+      case "thought":
+        return [beside(`thought ${words(view.text)}`)];
+      case "status":
+        return this.#takeStatus(view);
+      case "progress":
+        return this.#takeProgress(view);
+      case "metric":
+        return this.#takeMetric(view);
+      case "tool_call": {
+        const args = view.args === undefined ? "" : ` ${short(view.args)}`;
+        const text = `${printable(view.tool)}${args}`;
+        this.#calls.set(view.callId, { text, atMs: event.atMs });
+        return [];
+      }
+      case "tool_result":
+        return [this.#takeResult(view, event.atMs)];
+      case "artifact_ref": {
+        const { uri, contentType, byteSize } = view;
+        const size = byteSize === undefined ? "" : bytesOf(byteSize);
+        const facts = [printable(uri), printable(contentType ?? ""), size];
+        return [{ text: `▤ ${facts.filter(Boolean).join("  ")}`, tone: undefined }];
+      }
+      case "delegate": {
+        const id = view.childJobId === undefined ? "" : `  ${printable(view.childJobId)}`;
+        return [{ text: `↪ ${printable(view.agent)}${id}`, tone: undefined }];
+      }
+      case "result_chunk":
+        this.#bytes += view.data.length;
+        this.#doing = `${bytesOf(this.#bytes)} of its result`;
+        return [];
+    }
+  }
+
+  /** Calls that never came back. */
+  end(): readonly Line[] {
+    const lines = [...this.#calls.values()].map(({ text }) => beside(`… ${text}`));
+    this.#calls.clear();
+    return lines;
+  }
+
+  get standing(): Standing {
+    const { current, total } = this.#progress ?? {};
+    const call = [...this.#calls.values()].at(-1);
+    return {
+      progress: current === undefined ? undefined : { current, total },
+      amount: amountOf(this.#progress),
+      doing: call?.text ?? this.#doing,
+      cost: this.cost,
+    };
+  }
+
+  /** `USD 0.42 of 1.00`; of several currencies, each. */
+  get cost(): string {
+    const currencies = new Set([...this.#caps.keys(), ...this.#spent.keys()]);
+    const costs = [...currencies].flatMap((currency) => {
+      const cap = this.#caps.get(currency);
+      const left = this.#left.get(currency);
+      // What is left counts what it delegated, too, but is not told each time.
+      const told = cap !== undefined && left !== undefined ? cap - left : 0;
+      const spent = Math.max(told, this.#spent.get(currency) ?? 0);
+      if (spent === 0 && cap === undefined) return [];
+      const of = cap === undefined ? "" : ` of ${money(cap)}`;
+      return [`${printable(currency)} ${money(spent)}${of}`];
+    });
+    return costs.join(" · ");
+  }
+
+  #takeStatus({ phase, message }: BodyView & { readonly kind: "status" }): readonly Line[] {
+    // That it runs is said by everything else.
+    if (phase === "running" && message === undefined) return [];
+    const text = [phase, ...(message === undefined ? [] : [message])].map(words).join(" · ");
+    this.#doing = text;
+    return [beside(`status  ${text}`)];
+  }
+
+  #takeProgress(view: BodyView & { readonly kind: "progress" }): readonly Line[] {
+    this.#progress = view;
+    if (view.message !== undefined) this.#doing = words(view.message);
+    const message = view.message === undefined ? "" : ` · ${words(view.message)}`;
+    return [{ ...beside(`progress ${amountOf(view)}${message}`), isPassing: true }];
+  }
+
+  #takeMetric(view: BodyView & { readonly kind: "metric" }): readonly Line[] {
+    const { name, value, unit } = view;
+    if (name === "cost.budget.remaining" && unit !== undefined) {
+      this.#left.set(unit, value);
+      return [];
+    }
+    const line = beside(`metric  ${printable(name)} ${value}${unit ? ` ${printable(unit)}` : ""}`);
+    if (!name.startsWith("cost.") || unit === undefined) return [line];
+    this.#spent.set(unit, (this.#spent.get(unit) ?? 0) + value);
+    return [{ ...line, isPassing: true }];
+  }
+
+  #takeResult(view: BodyView & { readonly kind: "tool_result" }, atMs: number): Line {
+    const { callId, error, result } = view;
+    const call = this.#calls.get(callId);
+    this.#calls.delete(callId);
+    const text = call?.text ?? printable(callId);
+    const took = call ? ` · ${duration(atMs - call.atMs)}` : "";
+    if (error) {
+      return {
+        text: `✗ ${text}: ${printable(error.code)} ${words(error.message)}${took}`,
+        tone: "bad",
+      };
+    }
+    const answer = result === null ? "" : ` → ${short(result)}`;
+    return { text: `✓ ${text}${answer}`, tone: undefined, tail: took };
+  }
+}
+
+const tones: Readonly<Record<string, Tone>> = {
+  trace: "dim",
+  debug: "dim",
+  info: "dim",
+  warn: "warn",
+  error: "bad",
+  critical: "bad",
+};
+
+function beside(text: string): Line {
+  return { text, tone: "dim" };
+}
+
+/** Lines stay lines, under the first. */
+function words(text: string): string {
+  return printableLines(text.trimEnd()).replaceAll("\n", "\n          ");
+}
+
+const shortCells = 60;
+
+/** JSON in few words: what matters of a tool call fits on a line. */
+function short(value: unknown): string {
+  const text = printable(typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
+  return text.length <= shortCells ? text : `${text.slice(0, shortCells - 1)}…`;
+}
+
+function amountOf(progress: (BodyView & { readonly kind: "progress" }) | undefined): string {
+  if (!progress) return "";
+  const { current, total, units } = progress;
+  const what = units === undefined ? "" : ` ${printable(units)}`;
+  return `${rounded(current)}${total === undefined ? "" : ` of ${rounded(total)}`}${what}`;
+}
+
+function rounded(value: number): string {
+  return String(Math.round(value * 100) / 100);
+}
+
+/** Two digits, as prices have; more where it is less than that. */
+function money(value: number): string {
+  const exact = Math.round(value * 1e6) / 1e6;
+  return Number.isInteger(exact * 100) ? exact.toFixed(2) : String(exact);
+}
+
+/** `340 ms`, `1.2 s`, `3 min`. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  return ms < 20_000 ? `${(ms / 1_000).toFixed(1)} s` : forHowLong(ms);
+}

@@ -1,0 +1,191 @@
+/**
+ * Tells the story of a job to who looks on: on a terminal its lines, and below them one that shows how it stands and is
+ * drawn anew; in a pipe plain lines; for machines one line of JSON each.
+ */
+import {
+  fit,
+  jsonOf,
+  paint,
+  print,
+  printable,
+  printableLines,
+  screen,
+  widthOf,
+} from "../terminal/index.ts";
+import { duration, JobStory, type Line, type StoryEvent } from "./job-story.ts";
+import type { Values } from "./table.ts";
+
+export type Look = "lines" | "json" | "quiet";
+
+export function lookIn(values: Values): Look {
+  if (values["json"] === true) return "json";
+  return values["quiet"] === true ? "quiet" : "lines";
+}
+
+export type Told = {
+  readonly jobId: string;
+  readonly agent: string;
+  readonly budget?: Readonly<Record<string, number>> | undefined;
+};
+
+/** Often enough to look alive. */
+const drawMs = 120;
+const barCells = 20;
+const turning = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+export class JobTeller implements Disposable {
+  readonly #look: Look;
+  readonly #story: JobStory;
+  readonly #agent: string;
+  readonly #isDrawn: boolean;
+  readonly #beganAtMs = Date.now();
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #turn = 0;
+  #isThere = false;
+  #note = "";
+  #isHeard = true;
+  #isAway: () => boolean = () => false;
+
+  constructor({ jobId, agent, budget }: Told, look: Look) {
+    this.#look = look;
+    this.#agent = printable(agent);
+    this.#story = new JobStory(budget);
+    this.#isDrawn =
+      look === "lines" && screen().columns !== undefined && process.env["TERM"] !== "dumb";
+    if (look === "json") this.#print(`${jsonOf({ job_id: jobId, agent })}\n`);
+    if (look === "lines") {
+      this.#print(`${paint("bold", this.#agent)} ${paint("dim", printable(jobId))}\n`);
+    }
+  }
+
+  /** False once nobody reads any more. */
+  get isHeard(): boolean {
+    return this.#isHeard;
+  }
+
+  /** Shows that it goes on, until it is over. `isAway`: whether nothing can be heard just now. */
+  begin(isAway: () => boolean): void {
+    this.#isAway = isAway;
+    if (!this.#isDrawn) return;
+    this.#draw();
+    this.#timer = setInterval(() => this.#draw(), drawMs);
+  }
+
+  /** Instead of what it does. */
+  note(text: string): void {
+    this.#note = text;
+    if (this.#timer) this.#draw();
+  }
+
+  take(event: StoryEvent, raw: unknown): void {
+    const lines = this.#story.take(event);
+    if (this.#look === "json") this.#print(`${jsonOf(raw)}\n`);
+    else this.#tell(lines);
+  }
+
+  /** How it ended, for who looks on; then what came of it. */
+  succeed(payload: Readonly<Record<string, unknown>>, whole: unknown): void {
+    this.#end();
+    if (this.#look === "json") {
+      this.#print(`${jsonOf(payload)}\n`);
+      return;
+    }
+    const cost = this.#story.cost === "" ? "" : ` · ${this.#story.cost}`;
+    if (this.#look === "lines") {
+      this.#print(`${paint("good", `✓ done in ${this.#took()}${cost}`)}\n`);
+    }
+    this.#print(printResult(whole));
+  }
+
+  /** Answers what is left to say of it, on standard error. */
+  fail(payload: Readonly<Record<string, unknown>>, { code, message }: Ended): string {
+    this.#end();
+    if (this.#look === "json") this.#print(`${jsonOf(payload)}\n`);
+    const { elapsedMs, cost } = this.#story;
+    const facts = [
+      ...(elapsedMs < 1_000 ? [] : [`after ${this.#took()}`]),
+      ...(cost ? [cost] : []),
+    ];
+    const beside = facts.length === 0 ? "" : ` (${facts.join(", ")})`;
+    return `${this.#agent} failed${beside}: ${printable(code)} ${printable(message)}`;
+  }
+
+  /** It goes on, or is over, without us. */
+  leave(words: string): void {
+    this.#end();
+    if (this.#look === "lines") this.#print(`${paint("warn", `✗ ${words}`)}\n`);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#erase();
+  }
+
+  #end(): void {
+    if (this.#look === "lines") this.#tell(this.#story.end());
+    this[Symbol.dispose]();
+  }
+
+  #took(): string {
+    return duration(this.#story.elapsedMs);
+  }
+
+  #tell(lines: readonly Line[]): void {
+    if (this.#look !== "lines") return;
+    const shown = lines.filter(({ isPassing }) => !this.#isDrawn || !isPassing);
+    if (shown.length === 0) return;
+    this.#erase();
+    for (const line of shown) this.#print(`  ${printLine(line)}\n`);
+    if (this.#timer) this.#draw();
+  }
+
+  #draw(): void {
+    const { columns = 80 } = screen();
+    const { progress, amount, doing, cost } = this.#story.standing;
+    this.#turn += 1;
+    const { current = 0, total = 0 } = progress ?? {};
+    const hasBar = progress !== undefined && total > 0;
+    const sign = hasBar ? bar(current / total) : (turning[this.#turn % turning.length] ?? "");
+    const since = Date.now() - (this.#story.startedAtMs ?? this.#beganAtMs);
+    const note = this.#isAway() ? "the daemon is away; waiting for it" : this.#note;
+    const parts = [amount, note || doing.split("\n")[0], cost, duration(Math.max(0, since))];
+    const text = parts.filter((part) => part !== "" && part !== undefined).join(" · ");
+    const room = Math.max(1, columns - sign.length - 4);
+    this.#print(`\r  ${paint("good", sign)} ${fit(text, room)}\x1b[K`);
+    this.#isThere = true;
+  }
+
+  #erase(): void {
+    if (this.#isThere) this.#print("\r\x1b[K");
+    this.#isThere = false;
+  }
+
+  #print(text: string | Uint8Array): void {
+    if (!print(text)) this.#isHeard = false;
+  }
+}
+
+export type Ended = { readonly code: string; readonly message: string };
+
+function printLine({ text, tone, tail }: Line): string {
+  const { columns } = screen();
+  if (tail === undefined) return paint(tone, text);
+  const whole = columns === undefined ? text : fit(text, Math.max(8, columns - 2 - widthOf(tail)));
+  return `${paint(tone, whole)}${paint("dim", tail)}`;
+}
+
+function bar(part: number): string {
+  const filled = Math.min(barCells, Math.max(0, Math.floor(part * barCells)));
+  return "━".repeat(filled) + "╌".repeat(barCells - filled);
+}
+
+/** A text as it is, anything else as JSON; bytes as they are. Nothing, if there is none. */
+function printResult(result: unknown): string | Uint8Array {
+  if (result === null || result === undefined) return "";
+  if (result instanceof Uint8Array) return result;
+  const text = typeof result === "string" ? result : JSON.stringify(result, undefined, 2);
+  const line = text.endsWith("\n") ? text : `${text}\n`;
+  // A terminal does what is written to it; a file only keeps it.
+  return screen().columns === undefined ? line : printableLines(line);
+}

@@ -1,0 +1,235 @@
+/** `tipstaff job`: work that an agent does for you, through the daemon's ARCP door. */
+import {
+  type ARCPClient,
+  isARCPError,
+  type JobHandle,
+  type ReceivedEvent,
+  TransportError,
+} from "../client/arcp/index.ts";
+import { jsonOf, print, printable } from "../terminal/index.ts";
+import { readTimestamp } from "../wire/arcp/index.ts";
+import { connect } from "./arcp/connecting.ts";
+import { askToEnd, Endings, Interruption, lineOf, withResult } from "./arcp/following.ts";
+import { parse, readText } from "./arcp/input.ts";
+import { leaseOf } from "./arcp/submit.ts";
+import { type Column, printColumns } from "./columns.ts";
+import { confirm } from "./confirm.ts";
+import { bearer } from "./daemon.ts";
+import { exits } from "./exits.ts";
+import { Failure, mistake, no } from "./failure.ts";
+import { JobTeller, lookIn } from "./job-teller.ts";
+import { limits } from "./limits.ts";
+import { printOne } from "./lists.ts";
+import { askOverview } from "./status.ts";
+import type { Values } from "./table.ts";
+import { countOf } from "./times.ts";
+import { durationIn, textIn, textsIn } from "./values.ts";
+
+export async function submitJob(
+  values: Values,
+  [agent = "", input]: readonly string[],
+): Promise<number> {
+  const request = {
+    agent,
+    input: input === undefined ? null : readInput(input),
+    lease: leaseFrom(values),
+    idempotencyKey: textIn(values, "key"),
+    maxRuntimeSec: secondsIn(values, "timeout"),
+  };
+  return await withDaemon(values, async (client) => {
+    const withdrawn = new AbortController();
+    const isDetached = values["detach"] === true;
+    using interruption = new Interruption(() => withdrawn.abort());
+    const job = await client.submit(
+      isDetached ? request : { ...request, signal: withdrawn.signal },
+    );
+    if (isDetached) {
+      const { jobId } = job;
+      print(values["json"] === true ? `${jsonOf({ job_id: jobId })}\n` : `${jobId}\n`);
+      return exits.ok;
+    }
+    return await tell(values, client, job, { interruption, onInterrupt: withdrawn.signal });
+  });
+}
+
+export async function tailJob(values: Values, [named = ""]: readonly string[]): Promise<number> {
+  return await withDaemon(values, async (client) => {
+    const jobId = await findJob(client, named);
+    const job = await client.subscribe(jobId, { history: values["no-history"] !== true });
+    using interruption = new Interruption(() => job.unsubscribe());
+    return await tell(values, client, job, { interruption });
+  });
+}
+
+export async function cancelJob(values: Values, [named = ""]: readonly string[]): Promise<number> {
+  return await withDaemon(values, async (client) => {
+    const jobId = await findJob(client, named);
+    confirm(values, `End job ${jobId}?`);
+    const cancelled = await askToEnd(client, jobId, textIn(values, "reason"));
+    return printOne(values, { job_id: jobId, cancelled }, () =>
+      cancelled ? `${jobId} is asked to end\n` : `${jobId} had ended already\n`,
+    );
+  });
+}
+
+export async function listOffers(values: Values): Promise<number> {
+  return await withDaemon(values, async ({ agents }) => {
+    const rows = [...agents].sort((one, other) => (one.name < other.name ? -1 : 1));
+    return printOne(values, { rows, total: rows.length }, () =>
+      rows.length === 0
+        ? "no agent takes jobs; tipstaff up --agents ./agents.ts brings some\n"
+        : printColumns(rows, offerColumns),
+    );
+  });
+}
+
+type Offer = ARCPClient["agents"][number];
+
+const offerColumns: readonly Column<Offer>[] = [
+  { title: "AGENT", cell: ({ name }) => name, weight: 3, cellsMin: 12 },
+  {
+    title: "VERSIONS",
+    cell: ({ versions = [] }) => versions.join(", "),
+    weight: 2,
+    cellsMin: 8,
+  },
+  { title: "USUAL", cell: ({ default: usual = "" }) => usual, weight: 1 },
+];
+
+/** The whole of a job, to whoever looks on. */
+async function tell(
+  values: Values,
+  client: ARCPClient,
+  job: JobHandle,
+  { interruption, onInterrupt }: { interruption: Interruption; onInterrupt?: AbortSignal },
+): Promise<number> {
+  const endings = new Endings(client);
+  using teller = new JobTeller(job, lookIn(values));
+  onInterrupt?.addEventListener("abort", () => teller.note("cancelling; ctrl-c again leaves it"));
+  teller.begin(() => !client.isConnected);
+  for await (const event of job.events({ buffer: "all" })) {
+    teller.take(storyEvent(event), lineOf(event));
+    if (!teller.isHeard) return exits.ok;
+  }
+  try {
+    const done = await job.done;
+    const payload = await withResult(job, done);
+    teller.succeed(payload, done.result_id === undefined ? done.result : await wholeOf(payload));
+    return exits.ok;
+  } catch (error) {
+    if (interruption.isAsked) {
+      teller.leave(onInterrupt ? "cancelled" : "left; the job goes on");
+      return exits.interrupted;
+    }
+    if (!isARCPError(error) || client.isClosed) throw error;
+    const { code, message } = error;
+    const payload = endings.of(job.jobId) ?? { ...error.toPayload() };
+    throw no(teller.fail(payload, { code, message }));
+  }
+}
+
+/** Bytes are bytes again. */
+async function wholeOf({ result }: Readonly<Record<string, unknown>>): Promise<unknown> {
+  if (typeof result !== "object" || result === null || !("data" in result)) return result;
+  return Buffer.from(String(result.data), "base64");
+}
+
+function storyEvent({ kind, body, view, ts }: ReceivedEvent) {
+  const atMs = ts === undefined ? undefined : readTimestamp(ts);
+  return { kind, body, view, atMs: atMs ?? Date.now() };
+}
+
+/** JSON if it is; what begins like JSON and is none was meant to be. */
+export function readInput(given: string): unknown {
+  const text = readText(given, "input");
+  const isMeant = /^\s*[[{"]/.test(text);
+  if (isMeant) return parse(text, "the input");
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text.replace(/\n$/, "");
+  }
+}
+
+function leaseFrom(values: Values): ReturnType<typeof leaseOf> | undefined {
+  const given = textIn(values, "lease");
+  const budget = textsIn(values, "budget");
+  if (given === undefined && budget === undefined) return undefined;
+  const lease = given === undefined ? {} : leaseOf(parse(readText(given, "lease"), "--lease"));
+  return budget === undefined ? lease : { ...lease, "cost.budget": budget };
+}
+
+function secondsIn(values: Values, name: string): number | undefined {
+  const ms = durationIn(values, name);
+  if (ms === undefined) return undefined;
+  if (ms < 1_000) throw mistake(`--${name} is a second or more`);
+  return Math.round(ms / 1_000);
+}
+
+/** Its id, or the end of the id of one that the daemon knows: ids of one day begin alike. */
+async function findJob(client: ARCPClient, named: string): Promise<string> {
+  if (/^job_[0-9A-Z]{26}$/i.test(named)) return named;
+  const ending = named.toUpperCase();
+  const found: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await client.listJobs({}, { limit: limits.pageMax, cursor });
+    found.push(...page.jobs.map(({ jobId }) => jobId).filter((id) => isMeant(id, ending)));
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  const [only, ...others] = found;
+  if (only === undefined) throw nobody(named);
+  if (others.length === 0) return only;
+  const ids = found.slice(-limits.namesakesShownMax);
+  throw no(`${countOf(found.length, "job")} end in ${printable(named)}: ${ids.join(", ")}`);
+}
+
+function isMeant(jobId: string, ending: string): boolean {
+  return ending !== "" && jobId.toUpperCase().endsWith(ending);
+}
+
+function nobody(named: string): Failure {
+  return no(
+    `there is no job ${printable(named)}`,
+    "tipstaff job list shows those that are kept; tipstaff job replay reads the log",
+  );
+}
+
+/** Rejects with a `Failure`, whatever the daemon has against it. */
+async function withDaemon(
+  values: Values,
+  run: (client: ARCPClient) => Promise<number>,
+): Promise<number> {
+  const { arcpAddress } = await askOverview(values);
+  if (arcpAddress === undefined) {
+    throw new Failure("unreachable", "the daemon takes no jobs: it has no address for ARCP", [
+      "start it with --arcp localhost:7777; another program may have had that address",
+    ]);
+  }
+  const token = bearer(values).authorization?.replace("Bearer ", "") ?? "";
+  try {
+    await using client = await connect(`ws://${arcpAddress}/arcp`, token);
+    return await run(client);
+  } catch (error) {
+    throw explained(error);
+  }
+}
+
+function explained(error: unknown): unknown {
+  if (error instanceof TransportError) return new Failure("unreachable", error.message);
+  if (!isARCPError(error)) return error;
+  const { code, message } = error;
+  switch (code) {
+    case "UNAUTHENTICATED":
+      return new Failure("token_required", message, [
+        "the token is in the daemon's data directory: give --data-dir, or set TIPSTAFF_TOKEN",
+      ]);
+    case "HEARTBEAT_LOST":
+      return new Failure("unreachable", `the daemon is gone: ${message}`);
+    case "AGENT_NOT_AVAILABLE":
+    case "AGENT_VERSION_NOT_AVAILABLE":
+      return no(message, "tipstaff job agents lists those that take jobs");
+    default:
+      return no(`${code} ${message}`);
+  }
+}

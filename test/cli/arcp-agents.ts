@@ -1,0 +1,39 @@
+/** Agents for `arcp serve --agents` and `tipstaff up --agents`, as a user writes them. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Handler } from "../../src/arcp-server.ts";
+
+const fail: Handler = () => {
+  throw new Error("boom");
+};
+
+/** Until it is told to stop. */
+const endless: Handler = async (_, context) => {
+  await context.log("info", "begun");
+  await sleep(600_000, undefined, { signal: context.signal });
+};
+
+const poet: Handler = async (_, context) => {
+  // Not for those who read frames.
+  console.log("writing");
+  const result = context.streamResult();
+  await result.write("roses are ");
+  await result.write("red");
+};
+
+const researcher: Handler = async (input, context) => {
+  await context.thought("where to begin?");
+  await context.progress(1, { total: 2, units: "pages" });
+  await context.callTool({ tool: "search", args: { query: "ducks" } }, () => ({ hits: 3 }));
+  await context.metric({ name: "cost.model", value: 0.25, unit: "USD" });
+  await context.progress(2, { total: 2, units: "pages" });
+  return { about: input };
+};
+
+type Offered = Handler | { readonly handler: Handler; readonly version: string };
+
+export const agents: Readonly<Record<string, Offered>> = {
+  fail,
+  endless,
+  poet,
+  researcher: { handler: researcher, version: "1.2.0" },
+};

@@ -1,0 +1,127 @@
+/** `tipstaff job` against a daemon: real processes, and a real terminal where that matters. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { type Output, scratch, tipstaff, until } from "../e2e/processes.ts";
+import { agentsModule } from "./arcp-command.ts";
+
+const executable = join(import.meta.dirname, "../../bin/tipstaff");
+
+describe("jobs", { concurrency: 2 }, () => {
+  const place = scratch();
+  const data = join(place.path, "data");
+  let daemon: ChildProcess;
+  const run = (...words: readonly string[]): Promise<Output> =>
+    tipstaff("job", ...words, "--data-dir", data);
+  before(async () => {
+    const doors = ["--http=", "--grpc=127.0.0.1:0", "--arcp=127.0.0.1:0", "--status-dir="];
+    const words = ["up", ...doors, "--data-dir", data, "--agents", agentsModule];
+    const child = spawn(executable, words, { stdio: ["ignore", "pipe", "inherit"] });
+    let banner = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      banner += text;
+    });
+    daemon = child;
+    await until(() => banner.includes("ctrl-c stops"), "the daemon to be up");
+  });
+  after(async () => {
+    const ended = once(daemon, "exit");
+    daemon.kill();
+    await ended;
+    place[Symbol.dispose]();
+  });
+
+  test("a job that is submitted is told as it goes, and its result last", async () => {
+    const lease = '{"tool.call": ["search"]}';
+    const { code, stdout } = await run(
+      "submit",
+      "researcher",
+      "ducks",
+      "--lease",
+      lease,
+      "--budget",
+      "USD:1.00",
+    );
+    assert.equal(code, 0);
+    const [head = "", ...lines] = stdout.trimEnd().split("\n");
+    assert.match(head, /^researcher@1\.2\.0 job_\w{26}$/);
+    const story = lines.join("\n").replaceAll(/\d+ ms/g, "some ms");
+    assert.equal(
+      story,
+      `  thought where to begin?
+  progress 1 of 2 pages
+  ✓ search {"query":"ducks"} → {"hits":3} · some ms
+  metric  cost.model 0.25 USD
+  progress 2 of 2 pages
+✓ done in some ms · USD 0.25 of 1.00
+{
+  "about": "ducks"
+}`,
+    );
+  });
+
+  test("machines get a line of JSON for each event, and how it ended", async () => {
+    const { code, stdout } = await run("submit", "echo", '{"a": 1}', "--json");
+    assert.equal(code, 0);
+    const lines = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    assert.deepEqual(
+      lines.map(({ agent, kind, final_status }) => agent ?? kind ?? final_status),
+      ["echo", "status", "log", "success"],
+    );
+    assert.deepEqual(lines[3].result, { echoed: { a: 1 } });
+  });
+
+  test("a job that fails, an agent that is not there and input that is no JSON are told apart", async () => {
+    const [failed, unknown, broken] = await Promise.all([
+      run("submit", "fail"),
+      run("submit", "nobody"),
+      run("submit", "echo", '{"a":'),
+    ]);
+    assert.deepEqual([failed.code, unknown.code, broken.code], [1, 1, 2]);
+    assert.equal(failed.stderr, "tipstaff: fail failed: INTERNAL_ERROR boom\n");
+    assert.match(unknown.stderr, /nobody offers the agent nobody\n {2}tipstaff job agents lists/);
+    assert.match(broken.stderr, /the input is no JSON/);
+  });
+
+  test("what is left to itself is listed, tailed by the end of its id, and cancelled", async () => {
+    const detached = await run("submit", "endless", "--detach");
+    const id = detached.stdout.trim();
+    const listed = await run("list", "--agent", "endless");
+    assert.match(listed.stdout, new RegExp(`^endless +running .* ${id}$`, "m"));
+    const ending = id.slice(-10).toLowerCase();
+    const [tailed, cancelled] = await Promise.all([
+      run("tail", ending),
+      run("cancel", ending, "--yes", "--reason", "enough"),
+    ]);
+    assert.equal(cancelled.stdout, `${id} is asked to end\n`);
+    assert.equal(tailed.code, 1);
+    assert.match(tailed.stderr, /endless failed.*: CANCELLED enough/);
+    const replayed = await run("replay", id);
+    assert.equal(replayed.code, 1);
+    assert.equal(replayed.stdout, tailed.stdout);
+    const none = await run("tail", "zzzz");
+    assert.match(none.stderr, /there is no job zzzz/);
+  });
+
+  test("on a terminal ctrl-c cancels the job, and the line that showed how it stands is gone", async () => {
+    const command = `${executable} job submit endless --data-dir ${data}`;
+    const child = spawn("script", ["-qfec", command, "/dev/null"], {
+      env: { ...process.env, TERM: "xterm", COLUMNS: "80" },
+    });
+    let seen = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      seen += text;
+    });
+    await until(() => seen.includes("begun"), "the job to begin");
+    child.stdin.write("\x03");
+    const [code] = await once(child, "close");
+    assert.equal(code, 130);
+    assert.match(seen, /cancelling; ctrl-c again leaves it/);
+    assert.match(seen, /\r\x1b\[K\x1b\[33m✗ cancelled\x1b\[0m\r?\n$/);
+  });
+});
