@@ -13,10 +13,11 @@ describe("arcp against a runtime of ours", { concurrency: 3 }, () => {
   });
   after(() => runtime[Symbol.asyncDispose]());
 
-  test("[ARCP-224] serve says where it listens, in one line on standard output and in Python's on standard error", () => {
-    const { stdout, stderr } = runtime.command;
-    assert.equal(stdout, `arcp serve: listening on ${runtime.url}\n`);
-    assert.equal(stderr, `arcp serve listening on ${runtime.url}\n`);
+  test("[ARCP-224] serve says where it listens, in one line on standard output and in Python's on standard error", async () => {
+    const { command } = runtime;
+    await until(() => command.stderr !== "", "the line on standard error");
+    assert.equal(command.stdout, `arcp serve: listening on ${runtime.url}\n`);
+    assert.equal(command.stderr, `arcp serve listening on ${runtime.url}\n`);
   });
 
   test("[ARCP-223] [ARCP-225] [ARCP-229] submit prints the result as JSON, and its events beside it", async () => {
