@@ -11,7 +11,7 @@ import {
 } from "./capabilities.ts";
 import { limits } from "./limits.ts";
 
-test("seven capabilities have a name, and vendors name their own", () => {
+test("[ARCP-144] seven capabilities have a name, and vendors name their own", () => {
   for (const name of [
     ..."fs.read fs.write net.fetch tool.call agent.delegate cost.budget model.use".split(" "),
     "x-vendor.acme.print",
@@ -69,7 +69,7 @@ const malformed: readonly (readonly [asked: unknown, path: string])[] = [
 
 for (const [asked, path] of malformed) {
   const shown = JSON.stringify(asked).slice(0, 60);
-  test(`${shown} is no grant, because of "${path}"`, () => {
+  test(`[ARCP-144] ${shown} is no grant, because of "${path}"`, () => {
     const { refusal } = readCapabilities(asked);
     assert.equal(refusal?.code, "invalid_argument");
     assert.equal(refusal.path, path);
@@ -181,7 +181,7 @@ const allowed: readonly (readonly [
 
 for (const [capability, pattern, target, expected, surroundings] of allowed) {
   const verb = expected === false ? "does not allow" : "allows";
-  test(`${capability} of ${pattern} ${verb} ${JSON.stringify(target.slice(0, 60))}`, () => {
+  test(`[ARCP-149] ${capability} of ${pattern} ${verb} ${JSON.stringify(target.slice(0, 60))}`, () => {
     const read = readCapabilities({ [capability]: [pattern] });
     assert(!read.refusal);
     const answer = permit(read.capabilities, { capability, target }, surroundings);
@@ -195,7 +195,7 @@ for (const [capability, pattern, target, expected, surroundings] of allowed) {
   });
 }
 
-test("what is not in the grant is not allowed, whatever it is called", () => {
+test("[ARCP-145] what is not in the grant is not allowed, whatever it is called", () => {
   const capabilities = { "fs.read": ["**"], "tool.call": [] };
   for (const capability of ["fs.write", "tool.call", "constructor", "__proto__", "", "fs.*"]) {
     assert.equal(
@@ -213,7 +213,7 @@ test("a grant that was kept with a pattern that climbs allows nothing by it", ()
   assert.deepEqual(findWider({ "fs.read": ["**"] }, kept), { path: "fs.read[0]" });
 });
 
-test("a canonical path is its own canonical path, and has nothing left to resolve", () => {
+test("[ARCP-149] a canonical path is its own canonical path, and has nothing left to resolve", () => {
   const part = fc.constantFrom("a", "..", ".", "", "...", "b*");
   const path = fc.array(part, { maxLength: 8 }).map((parts) => parts.join("/"));
   fc.assert(
@@ -232,7 +232,7 @@ test("a canonical path is its own canonical path, and has nothing left to resolv
   );
 });
 
-test("a canonical URL is its own canonical URL", () => {
+test("[ARCP-149] a canonical URL is its own canonical URL", () => {
   fc.assert(
     fc.property(fc.webUrl({ withQueryParameters: true, withFragments: true }), (url) => {
       const first = canonicalTarget("net.fetch", url);
@@ -269,7 +269,7 @@ const narrower: readonly (readonly [
 
 for (const [capability, parents, children, example] of narrower) {
   const verb = example === undefined ? "may give on" : "may not give on";
-  test(`${capability} of [${parents?.join(" ")}] ${verb} [${children.join(" ")}]`, () => {
+  test(`[ARCP-162] [ARCP-167] ${capability} of [${parents?.join(" ")}] ${verb} [${children.join(" ")}]`, () => {
     const parent = parents ? { [capability]: parents } : {};
     const wider = findWider(parent, { [capability]: children });
     if (example === undefined) {
@@ -282,7 +282,7 @@ for (const [capability, parents, children, example] of narrower) {
   });
 }
 
-test("to compare the largest grants there may be takes no more than a moment", () => {
+test("[ARCP-148] to compare the largest grants there may be takes no more than a moment", () => {
   const many = Array.from({ length: limits.patternsMax }, (_, at) => `/w/project-${at}/**`);
   const fewer = many.map((pattern) => pattern.replace("**", "src/**/*.ts"));
   const started = process.cpuUsage();

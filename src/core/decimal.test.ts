@@ -12,7 +12,7 @@ import {
   toNumber,
 } from "./decimal.ts";
 
-test("one dollar less 42 cents is 58 cents, and 70 cents less is 12 cents of debt", () => {
+test("[ARCP-155] one dollar less 42 cents is 58 cents, and 70 cents less is 12 cents of debt", () => {
   const left = subtract(read("1.00"), read("0.42"));
   assert.equal(printDecimal(left), "0.58");
   assert.equal(toNumber(left), 0.58);
@@ -21,7 +21,7 @@ test("one dollar less 42 cents is 58 cents, and 70 cents less is 12 cents of deb
   assert.equal(toNumber(owed), -0.12);
 });
 
-test("a tenth and two tenths are three tenths, written as text or as numbers", () => {
+test("[ARCP-155] a tenth and two tenths are three tenths, written as text or as numbers", () => {
   assert.equal(compare(add(read("0.1"), read("0.2")), read("0.3")), 0);
   assert.equal(compare(add(of(0.1), of(0.2)), of(0.3)), 0);
   assert.equal(toNumber(add(of(0.1), of(0.2))), 0.3);
@@ -56,7 +56,7 @@ test("a decimal is digits, and perhaps a point with digits behind it", () => {
   }
 });
 
-test("a number is the shortest decimal that prints it, however small or large", () => {
+test("[ARCP-155] a number is the shortest decimal that prints it, however small or large", () => {
   for (const [number, text] of [
     [0, "0"],
     [-0, "0"],
@@ -84,7 +84,7 @@ test("every finite number comes back from its decimal", () => {
   );
 });
 
-test("a decimal becomes the number that its text is", () => {
+test("[ARCP-155] a decimal becomes the number that its text is", () => {
   fc.assert(
     fc.property(decimalText, (text) => {
       assert.equal(toNumber(read(text)), Number(text));

@@ -72,7 +72,7 @@ const matching: readonly (readonly [pattern: string, target: string, expected: b
 ];
 
 for (const [pattern, target, expected] of matching) {
-  test(`"${pattern}" ${expected ? "matches" : "does not match"} "${target}"`, () => {
+  test(`[ARCP-147] "${pattern}" ${expected ? "matches" : "does not match"} "${target}"`, () => {
     assert.equal(matches(compileGlob(pattern), target), expected);
     assert.equal(matchesNaively(pattern, target), expected);
   });
@@ -85,7 +85,7 @@ const patternOf = (letters: readonly string[], maxLength: number): fc.Arbitrary<
     })
     .map((pieces) => pieces.join(""));
 
-test("any pattern matches what the plain definition says it matches", () => {
+test("[ARCP-147] any pattern matches what the plain definition says it matches", () => {
   const pattern = patternOf(["a", "b", "?"], 9);
   const target = fc.string({ unit: fc.constantFrom("a", "b", "/", "?", "*"), maxLength: 10 });
   fc.assert(
@@ -145,7 +145,7 @@ test("a pattern matches the same wherever its steps fall into the words of bits"
   }
 });
 
-test("a spiteful pattern of the greatest length is soon missed", () => {
+test("[ARCP-148] a spiteful pattern of the greatest length is soon missed", () => {
   const pattern = compileGlob(`**${"a*".repeat((limits.patternLengthMax - 4) / 2)}b*`);
   const target = "a".repeat(limits.targetLengthMax);
   assert.equal(pattern.text.length, limits.patternLengthMax);
@@ -191,7 +191,7 @@ const covering: readonly (readonly [
 
 for (const [parents, children, expected] of covering) {
   const verb = expected ? "cover" : "do not cover";
-  test(`[${parents.join(" ")}] ${verb} [${children.join(" ")}]`, () => {
+  test(`[ARCP-164] [${parents.join(" ")}] ${verb} [${children.join(" ")}]`, () => {
     const globs = parents.map(compileGlob);
     assert.equal(
       children.every((child) => covers(globs, compileGlob(child))),
@@ -202,7 +202,7 @@ for (const [parents, children, expected] of covering) {
 
 const shortTexts = listTexts(["a", "b", "/", "x"], 6);
 
-test("what is covered has no exception, and what is not has the one that is named", () => {
+test("[ARCP-163] what is covered has no exception, and what is not has the one that is named", () => {
   const seen = { covered: 0, uncovered: 0 };
   const piece = fc.constantFrom("a", "b", "*", "**", "/", "/**", "/**/");
   const parents = fc.array(fc.array(piece, { maxLength: 5 }), { minLength: 1, maxLength: 4 });
@@ -242,7 +242,7 @@ function isCoveredForSure(parents: readonly string[], child: string): boolean {
   return true;
 }
 
-test("a walk that takes too long is given up, and then nothing is covered", () => {
+test("[ARCP-163] a walk that takes too long is given up, and then nothing is covered", () => {
   const pair = ["*!", "**/**!"].map(compileGlob);
   const child = compileGlob("**!");
   assert(covers(pair, child), "it has a slash or it has none");

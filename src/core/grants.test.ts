@@ -27,7 +27,7 @@ import {
 
 const nowMs = Date.parse("2030-01-01T00:00:00Z");
 
-test("amounts of one currency add up, digit by digit, and others stay apart", () => {
+test("[ARCP-154] [ARCP-155] amounts of one currency add up, digit by digit, and others stay apart", () => {
   const { budget } = granted({ "cost.budget": ["USD:1.50", "credits:10", "USD:0.50", "usd:1"] });
   assert.deepEqual(
     budget.map(({ currency, cap }) => printAmount({ currency, value: cap })),
@@ -39,7 +39,7 @@ test("amounts of one currency add up, digit by digit, and others stay apart", ()
   );
 });
 
-test("an amount is a currency, a colon and a decimal", () => {
+test("[ARCP-154] an amount is a currency, a colon and a decimal", () => {
   for (const text of ["USD:5", "USD:5.25", "EUR:0", "a_b-1:0.10", "constructor:1"]) {
     const amount = parseAmount(text);
     assert(amount, text);
@@ -55,7 +55,7 @@ test("an amount is a currency, a colon and a decimal", () => {
   }
 });
 
-test("a grant without capabilities allows nothing", () => {
+test("[ARCP-144] a grant without capabilities allows nothing", () => {
   for (const asked of [{}, { capabilities: undefined }, { capabilities: {} }]) {
     const read = readGrant(asked, nowMs);
     assert(!read.refusal);
@@ -65,7 +65,7 @@ test("a grant without capabilities allows nothing", () => {
   }
 });
 
-test("a grant ends at a time to come, in UTC, on a day that there is", () => {
+test("[ARCP-150] a grant ends at a time to come, in UTC, on a day that there is", () => {
   for (const expiresAt of [
     "2030-01-01T00:00:01Z",
     "2030-01-01T00:00:00.001Z",
@@ -99,7 +99,7 @@ test("a grant ends at a time to come, in UTC, on a day that there is", () => {
   }
 });
 
-test("time is looked at first, then money, then what is to be done", () => {
+test("[ARCP-145] time is looked at first, then money, then what is to be done", () => {
   const own = granted({ "tool.call": ["a"], "cost.budget": ["USD:1.00"] }, "2030-01-01T00:00:10Z");
   const poor: Granted = { ...own, budget: spendOn(own, "USD:1.12") };
   const forbidden = { capability: "tool.call", target: "b" };
@@ -116,7 +116,7 @@ test("time is looked at first, then money, then what is to be done", () => {
   assert.deepEqual(authorise([own], allowed, laterMs - 1), { target: "a" });
 });
 
-test("nothing left is too little, in any currency, here or above", () => {
+test("[ARCP-157] [ARCP-159] nothing left is too little, in any currency, here or above", () => {
   const operation = { capability: "tool.call", target: "a" };
   const own = granted({ "tool.call": ["a"], "cost.budget": ["USD:1", "EUR:1"] });
   const bare = granted({ "tool.call": ["a"] });
@@ -151,7 +151,7 @@ test("to spend is allowed in the currencies of the budget, also when nothing is 
   assert.equal(other.refusal?.code, "permission_denied");
 });
 
-test("models need a grant, unless the runtime says that silence allows them", () => {
+test("[ARCP-161] models need a grant, unless the runtime says that silence allows them", () => {
   const operation = { capability: "model.use", target: "gpt-4o" };
   const silent = granted({ "cost.budget": ["USD:1"] });
   const rules = { allowsUnnamedModels: true };
@@ -162,7 +162,7 @@ test("models need a grant, unless the runtime says that silence allows them", ()
   assert.equal(authorise([poor], operation, nowMs, rules).refusal?.code, "budget_exhausted");
 });
 
-test("what is spent is counted here and above, exactly, also below zero", () => {
+test("[ARCP-155] [ARCP-156] [ARCP-159] what is spent is counted here and above, exactly, also below zero", () => {
   const parent = granted({ "cost.budget": ["USD:1.00", "EUR:1"] });
   const bare = granted({});
   const child = granted({ "cost.budget": ["USD:0.50"] });
@@ -181,7 +181,7 @@ test("what is spent is counted here and above, exactly, also below zero", () => 
   assert.deepEqual(spend(before, amount("usd:1")), before);
 });
 
-test("a cost below zero, or that is no number, is not counted", () => {
+test("[ARCP-156] a cost below zero, or that is no number, is not counted", () => {
   for (const value of [-0.01, Number.NaN, Infinity, -Infinity]) {
     assert.equal(readCost("USD", value).refusal?.code, "invalid_argument");
   }
@@ -223,7 +223,7 @@ test("settling counts what it came to, be it less or more, and releasing counts 
   assert.throws(() => release([budget], reserved), /not reserved/);
 });
 
-test("the rest is told at first, after every twentieth, and when nothing is left", () => {
+test("[ARCP-158] the rest is told at first, after every twentieth, and when nothing is left", () => {
   let { budget } = granted({ "cost.budget": ["USD:1.00"] });
   const tell = (value: string): string | undefined => {
     const spent = amount(`USD:${value}`);
@@ -258,7 +258,7 @@ test("the rest is told after each of four calls that cost 30 cents of a dollar",
   assert.deepEqual(told, [0.7, 0.4, 0.1, -0.2]);
 });
 
-test("a child gets what it asks for if its parent has it", () => {
+test("[ARCP-162] [ARCP-166] a child gets what it asks for if its parent has it", () => {
   const parent = granted(
     { "fs.read": ["/w/**"], "cost.budget": ["USD:0.3"] },
     "2030-01-02T00:00:00Z",
@@ -275,7 +275,7 @@ test("a child gets what it asks for if its parent has it", () => {
   assert.deepEqual(left([parent.budget], "USD"), ["0.3"], "nothing is set aside for it");
 });
 
-test("a child gets no more than its parent has", () => {
+test("[ARCP-162] [ARCP-165] [ARCP-166] a child gets no more than its parent has", () => {
   const parent = granted(
     { "fs.read": ["/w/**"], "tool.call": ["search.*"], "cost.budget": ["USD:1"] },
     "2030-01-02T00:00:00Z",
@@ -304,7 +304,7 @@ test("a child gets no more than its parent has", () => {
   assert.equal(late.refusal?.code, "grant_expired");
 });
 
-test("a child gets no money that is spent or set aside, at its parent's or above", () => {
+test("[ARCP-165] a child gets no money that is spent or set aside, at its parent's or above", () => {
   const root = granted({ "cost.budget": ["USD:1"] });
   const parent = granted({ "cost.budget": ["USD:0.9"] });
   const asked = granted({ "cost.budget": ["USD:0.6"] });
@@ -350,7 +350,7 @@ test("[ARCP-84] [ARCP-205] what was asked for can be reduced: to fewer targets, 
   assert.deepEqual(reduce({}, { "cost.budget": ["USD:1"] }), { "cost.budget": ["USD:1"] });
 });
 
-test("two children may each have all of the rest, and the first to spend it has it", () => {
+test("[ARCP-159] two children may each have all of the rest, and the first to spend it has it", () => {
   const parent = granted({ "tool.call": ["*"], "cost.budget": ["USD:1"] });
   const one = narrow([parent], granted({ "tool.call": ["a"], "cost.budget": ["USD:1"] }), nowMs);
   const other = narrow([parent], granted({ "tool.call": ["a"] }), nowMs);

@@ -167,7 +167,7 @@ test("what a worker says again after it was away is heard once", () => {
   assert.equal(desk.do(emit("job_1", { workerSequence: 2 })).length, 1);
 });
 
-test("the same key asks for the same job, also after a restart; for another it is refused", () => {
+test("[ARCP-95] [ARCP-97] [ARCP-99] the same key asks for the same job, also after a restart; for another it is refused", () => {
   const key = { text: "k", fingerprint: "f" };
   const desk = opened();
   desk.do(submitJob("job_1", "ada", { key }));
@@ -179,7 +179,7 @@ test("the same key asks for the same job, also after a restart; for another it i
   assert.deepEqual(desk.do(submitJob("job_5", "eve", other)), ["job.accepted job_5"]);
 });
 
-test("who asks again from another session may cancel, and is told how it ends", () => {
+test("[ARCP-96] [ARCP-111] who asks again from another session may cancel, and is told how it ends", () => {
   const key = { text: "k", fingerprint: "f" };
   const desk = running({ key });
   desk.do(openSession("ada_2", { principal: "ada" }));
@@ -198,14 +198,14 @@ test("who asks again from another session may cancel, and is told how it ends", 
   assert.equal(desk.numberOf("ada_2"), 3);
 });
 
-test("a request that was sent twice is one job", () => {
+test("[ARCP-68] a request that was sent twice is one job", () => {
   const desk = running();
   const requestId = "request of job_1";
   assert.deepEqual(desk.do(submitJob("job_2", "ada", { requestId })), []);
   assert.equal(desk.loop.state.jobs.byId.size, 1);
 });
 
-test("a cancelled job ends as cancelled whatever it returns, or when its time to unwind is over", () => {
+test("[ARCP-115] a cancelled job ends as cancelled whatever it returns, or when its time to unwind is over", () => {
   const desk = running();
   assert.deepEqual(desk.do(cancelJob("job_1", byAda)), ["job.cancelling job_1"]);
   assert.deepEqual(desk.do(cancelJob("job_1", byAda)), []);
@@ -220,7 +220,7 @@ test("a cancelled job ends as cancelled whatever it returns, or when its time to
   assert.deepEqual(waiting.do(cancelJob("job_1")), ["job.ended job_1 cancelled job_cancelled"]);
 });
 
-test("others see no job and cancel none", () => {
+test("[ARCP-114] others see no job and cancel none", () => {
   const desk = running();
   const byEve = { by: { sessionId: eve, principal: "eve" } };
   assert.equal(desk.refusal(cancelJob("job_1", byEve)), "job_not_found");
@@ -230,7 +230,7 @@ test("others see no job and cancel none", () => {
   ]);
 });
 
-test("a job ends when it has run too long, and when its grant is over, be it in a year", () => {
+test("[ARCP-107] [ARCP-108] a job ends when it has run too long, and when its grant is over, be it in a year", () => {
   const desk = running({ runMsMax: 5_000 });
   assert.deepEqual(desk.later(4_999), []);
   assert.deepEqual(desk.later(1), ["job.ended job_1 timed_out job_timed_out"]);
@@ -240,7 +240,7 @@ test("a job ends when it has run too long, and when its grant is over, be it in 
   assert.deepEqual(long.later(1), ["job.ended job_1 error grant_expired"]);
 });
 
-test("a session has no more than so many jobs that have not ended", () => {
+test("[ARCP-88] a session has no more than so many jobs that have not ended", () => {
   const desk = opened();
   for (let index = 0; index < limits.jobsOfSessionMax; index += 1) {
     desk.do(submitJob(`job_${index}`, "ada"));
@@ -272,7 +272,7 @@ test("what unfinished jobs hold in memory is counted with their grants, and is f
   assert.equal(desk.loop.state.jobs.bytes, 0);
 });
 
-test("a child gets no more than its parent has, and its spending is its parent's too", () => {
+test("[ARCP-159] [ARCP-165] a child gets no more than its parent has, and its spending is its parent's too", () => {
   const desk = running({ capabilities });
   const asking = (wanted: object): Command =>
     submitJob("job_2", "ada", { ...below("job_1"), capabilities: wanted });
@@ -297,7 +297,7 @@ test("what is set aside is all that counts as spent when nobody says what it cam
   assert.deepEqual([counter?.spent.units, counter?.reserved.units], [70n, 0n]);
 });
 
-test("a parent that does not end well takes its children along; one that does leaves them", () => {
+test("[ARCP-116] a parent that does not end well takes its children along; one that does leaves them", () => {
   const desk = running({ capabilities });
   desk.do(submitJob("job_2", "ada", below("job_1")));
   desk.do(startJob("job_2"));
@@ -317,7 +317,7 @@ test("a parent that does not end well takes its children along; one that does le
   assert.equal(happy.the("job_2").state, "pending");
 });
 
-test("delegation goes only so deep, and a parent that is gone or another's has no children", () => {
+test("[ARCP-180] [ARCP-179] delegation goes only so deep, and a parent that is gone or another's has no children", () => {
   const desk = running({ capabilities });
   for (let depth = 1; depth <= limits.delegationDepthMax; depth += 1) {
     desk.do(submitJob(`job_${depth + 1}`, "ada", below(`job_${depth}`)));
@@ -389,7 +389,7 @@ test("a job that was cancelled ends as cancelled, though its time or its grant i
   assert.deepEqual(granted.later(5_000), ["job.ended job_1 cancelled job_cancelled"]);
 });
 
-test("of a principal's ended jobs the most recent are remembered, and for a day", () => {
+test("[ARCP-109] [ARCP-204] of a principal's ended jobs the most recent are remembered, and for a day", () => {
   const desk = opened();
   for (let index = 0; index <= limits.endedJobsMax; index += 1) {
     desk.do(submitJob(`job_${index}`, "ada"));
@@ -438,7 +438,7 @@ test("as many are forgotten as end at once, and each of them once", () => {
   ]);
 });
 
-test("a million events of a job that nobody acknowledges take no more room than some thousand", () => {
+test("[ARCP-75] a million events of a job that nobody acknowledges take no more room than some thousand", () => {
   const desk = running();
   desk.do(followJob("eve", "job_1", { mayObserve: true }));
   const { state } = desk.loop;
@@ -455,7 +455,7 @@ test("a million events of a job that nobody acknowledges take no more room than 
   for (const { changes } of journals) assert(changes.length <= most, `${changes.length} changes`);
 });
 
-test("history is told from where it was asked for, without the kinds that are passed over", () => {
+test("[ARCP-137] history is told from where it was asked for, without the kinds that are passed over", () => {
   const desk = running();
   for (const kind of ["log", "progress", "log", "progress", "log"])
     desk.do(emit("job_1", { kind }));

@@ -65,7 +65,7 @@ function opened(): Desk {
   return desk;
 }
 
-test("a session is resumed with its token, by its principal, and the token changes", () => {
+test("[ARCP-62] a session is resumed with its token, by its principal, and the token changes", () => {
   const desk = opened();
   desk.submit(resuming);
   assert.equal(desk.refuses(resuming), "session_gone");
@@ -73,7 +73,7 @@ test("a session is resumed with its token, by its principal, and the token chang
   assert.equal(desk.state.byId.get(one)?.attachment, 3);
 });
 
-test("a wrong token, another principal, an unknown session and a number never given are refused alike", () => {
+test("[ARCP-60] a wrong token, another principal, an unknown session and a number never given are refused alike", () => {
   const desk = opened();
   const wrong: readonly Partial<typeof resuming>[] = [
     { shownHash: "guess" },
@@ -90,7 +90,7 @@ test("a wrong token, another principal, an unknown session and a number never gi
   desk.submit(resuming);
 });
 
-test("the window begins when the connection is lost, and a resume ends it", () => {
+test("[ARCP-61] the window begins when the connection is lost, and a resume ends it", () => {
   const desk = opened();
   assert.equal(desk.state.due.first?.at, undefined);
   desk.submit({ type: "session.detach", sessionId: one, attachment: 1 }, 5_000);
@@ -99,14 +99,14 @@ test("the window begins when the connection is lost, and a resume ends it", () =
   assert.equal(desk.state.due.first?.at, undefined);
 });
 
-test("a connection that was superseded does not detach the one that took over", () => {
+test("[ARCP-66] a connection that was superseded does not detach the one that took over", () => {
   const desk = opened();
   desk.submit(resuming);
   assert.deepEqual(desk.submit({ type: "session.detach", sessionId: one, attachment: 1 }), []);
   assert.equal(desk.state.byId.get(one)?.detachedAtMs, undefined);
 });
 
-test("a principal has no more than so many sessions", () => {
+test("[ARCP-37] a principal has no more than so many sessions", () => {
   const desk = new Desk();
   for (let index = 0; index < limits.sessionsOfPrincipalMax; index += 1) {
     desk.submit({ ...opening, sessionId: sessionId(`sess_${index}`) });
@@ -117,7 +117,7 @@ test("a principal has no more than so many sessions", () => {
   desk.submit({ ...opening, sessionId: sessionId("sess_more") });
 });
 
-test("what was forgotten cannot be resumed from, and what came after it can", () => {
+test("[ARCP-63] what was forgotten cannot be resumed from, and what came after it can", () => {
   const desk = opened();
   const [job] = jobs;
   sessions.follow(desk.state, one, job, desk.sequence);
@@ -150,7 +150,7 @@ test("from a log that begins later, what comes from before that cannot be told a
   assert.equal(refusal(last, desk.sequence + 1), undefined, "there is nothing to tell");
 });
 
-test("what a session needs of the log ends with what it has acknowledged", () => {
+test("[ARCP-74] what a session needs of the log ends with what it has acknowledged", () => {
   const desk = opened();
   const [job, past] = jobs;
   assert.equal(sessions.neededSequence(desk.state), Number.POSITIVE_INFINITY);
@@ -176,7 +176,7 @@ test("what a session needs of the log ends with what it has acknowledged", () =>
   desk.submit({ ...resuming, afterEventSequence: sessions.lastEventSequence(desk.state, one) - 1 });
 });
 
-test("an acknowledgement of what was never given counts for what was", () => {
+test("[ARCP-74] an acknowledgement of what was never given counts for what was", () => {
   const desk = opened();
   const [job] = jobs;
   sessions.follow(desk.state, one, job, desk.sequence);
@@ -292,7 +292,7 @@ const steps = fc.array(
   { maxLength: 60 },
 );
 
-test("what a session was told can be told again from any number, whatever it followed and when", () => {
+test("[ARCP-64] what a session was told can be told again from any number, whatever it followed and when", () => {
   fc.assert(
     fc.property(steps, fc.nat({ max: 80 }), (taken, cursor) => {
       const witness = new Witness();
@@ -327,7 +327,7 @@ test("a journal that was shortened tells the same from where it still reaches", 
   );
 });
 
-test("a session that is gone follows nothing", () => {
+test("[ARCP-198] a session that is gone follows nothing", () => {
   const desk = opened();
   const id: SessionId = one;
   for (const job of jobs) sessions.follow(desk.state, id, job, desk.sequence);

@@ -43,18 +43,21 @@ export function transportContract(kind: string, { makePair, farCanWait }: Kit): 
     });
   };
 
-  claim("10,000 frames arrive once and in order, both ways at a time", async ({ near, far }) => {
-    const count = 10_000;
-    const [there, back] = [collect(far, count), collect(near, count)];
-    for (let n = 0; n < count; n += 1) {
-      if (n % 2 === 0) await near.send({ n });
-      else await near.sendText(`{"n":${n}}`);
-      await far.send({ n, text: "ü".repeat(n % 100) });
-    }
-    const isInOrder = ({ n }: Frame, index: number): boolean => n === index;
-    assert((await there).every(isInOrder));
-    assert((await back).every(isInOrder));
-  });
+  claim(
+    "[ARCP-25] [ARCP-43] 10,000 frames arrive once and in order, both ways at a time",
+    async ({ near, far }) => {
+      const count = 10_000;
+      const [there, back] = [collect(far, count), collect(near, count)];
+      for (let n = 0; n < count; n += 1) {
+        if (n % 2 === 0) await near.send({ n });
+        else await near.sendText(`{"n":${n}}`);
+        await far.send({ n, text: "ü".repeat(n % 100) });
+      }
+      const isInOrder = ({ n }: Frame, index: number): boolean => n === index;
+      assert((await there).every(isInOrder));
+      assert((await back).every(isInOrder));
+    },
+  );
 
   claim("frames of 5 MB arrive whole, with small ones between them", async ({ near, far }) => {
     const [there, back] = [collect(far, 3), collect(near, 3)];
@@ -93,7 +96,7 @@ export function transportContract(kind: string, { makePair, farCanWait }: Kit): 
     assert.equal(frame["isAdmin"], undefined);
   });
 
-  claim("what is changed after it was sent arrives as it was", async ({ near, far }) => {
+  claim("[ARCP-43] what is changed after it was sent arrives as it was", async ({ near, far }) => {
     const there = collect(far, 1);
     const inner = { n: 1 };
     const sending = near.send({ inner });
@@ -103,7 +106,7 @@ export function transportContract(kind: string, { makePair, farCanWait }: Kit): 
   });
 
   claim(
-    "frames that come before there is a handler wait for it, in order",
+    "[ARCP-26] frames that come before there is a handler wait for it, in order",
     async ({ near, far }) => {
       for (let n = 0; n < 1_000; n += 1) await far.send({ n });
       await echo(far, near);
@@ -115,61 +118,70 @@ export function transportContract(kind: string, { makePair, farCanWait }: Kit): 
     },
   );
 
-  claim("a frame waits until the one before it has been handled", async ({ near, far }) => {
-    const all = Promise.withResolvers<void>();
-    let handling = 0;
-    let handled = 0;
-    near.onFrame(async () => {
-      handling += 1;
-      assert.equal(handling, 1);
-      await new Promise(setImmediate);
-      handling -= 1;
-      handled += 1;
-      if (handled === 100) all.resolve();
-    });
-    near.onFault((fault) => all.reject(fault));
-    for (let n = 0; n < 100; n += 1) await far.send({ n });
-    await all.promise;
-  });
+  claim(
+    "[ARCP-25] a frame waits until the one before it has been handled",
+    async ({ near, far }) => {
+      const all = Promise.withResolvers<void>();
+      let handling = 0;
+      let handled = 0;
+      near.onFrame(async () => {
+        handling += 1;
+        assert.equal(handling, 1);
+        await new Promise(setImmediate);
+        handling -= 1;
+        handled += 1;
+        if (handled === 100) all.resolve();
+      });
+      near.onFault((fault) => all.reject(fault));
+      for (let n = 0; n < 100; n += 1) await far.send({ n });
+      await all.promise;
+    },
+  );
 
-  claim("a handler that throws or rejects is told of, and hears what follows", async (pair) => {
-    const { near, far } = pair;
-    const all = Promise.withResolvers<void>();
-    const seen: unknown[] = [];
-    const faults: unknown[] = [];
-    near.onFault((fault) => {
-      faults.push(fault);
-      throw new Error("and this one fails as well");
-    });
-    near.onFrame(({ n }) => {
-      seen.push(n);
-      if (n === 3) all.resolve();
-      if (n === 1) throw new Error("thrown");
-      return n === 2 ? Promise.reject(new Error("rejected")) : undefined;
-    });
-    for (const n of [1, 2, 3]) await far.send({ n });
-    await all.promise;
-    assert.deepEqual(seen, [1, 2, 3]);
-    assert.deepEqual(faults, [new Error("thrown"), new Error("rejected")]);
-  });
+  claim(
+    "[ARCP-26] a handler that throws or rejects is told of, and hears what follows",
+    async (pair) => {
+      const { near, far } = pair;
+      const all = Promise.withResolvers<void>();
+      const seen: unknown[] = [];
+      const faults: unknown[] = [];
+      near.onFault((fault) => {
+        faults.push(fault);
+        throw new Error("and this one fails as well");
+      });
+      near.onFrame(({ n }) => {
+        seen.push(n);
+        if (n === 3) all.resolve();
+        if (n === 1) throw new Error("thrown");
+        return n === 2 ? Promise.reject(new Error("rejected")) : undefined;
+      });
+      for (const n of [1, 2, 3]) await far.send({ n });
+      await all.promise;
+      assert.deepEqual(seen, [1, 2, 3]);
+      assert.deepEqual(faults, [new Error("thrown"), new Error("rejected")]);
+    },
+  );
 
-  claim("what is no frame is told in its place, and the link goes on", async ({ near, far }) => {
-    const seen: unknown[] = [];
-    const all = Promise.withResolvers<void>();
-    near.onMalformed(({ code, message }: Malformed) => {
-      assert(message.length < 100);
-      seen.push(code);
-    });
-    near.onFrame(({ n }) => {
-      seen.push(n);
-      if (n === 3) all.resolve();
-    });
-    const texts = ['{"n":1}', "{", "[]", '{"n":2}', "null", '"text"', "nonsense", '{"n":3}'];
-    for (const text of texts) await far.sendText(text);
-    await all.promise;
-    const [no, other] = ["not_json", "not_an_object"];
-    assert.deepEqual(seen, [1, no, other, 2, other, other, no, 3]);
-  });
+  claim(
+    "[ARCP-12] what is no frame is told in its place, and the link goes on",
+    async ({ near, far }) => {
+      const seen: unknown[] = [];
+      const all = Promise.withResolvers<void>();
+      near.onMalformed(({ code, message }: Malformed) => {
+        assert(message.length < 100);
+        seen.push(code);
+      });
+      near.onFrame(({ n }) => {
+        seen.push(n);
+        if (n === 3) all.resolve();
+      });
+      const texts = ['{"n":1}', "{", "[]", '{"n":2}', "null", '"text"', "nonsense", '{"n":3}'];
+      for (const text of texts) await far.sendText(text);
+      await all.promise;
+      const [no, other] = ["not_json", "not_an_object"];
+      assert.deepEqual(seen, [1, no, other, 2, other, other, no, 3]);
+    },
+  );
 
   claim("what JSON cannot say is refused, and the link goes on", async ({ near, far }) => {
     const there = collect(far, 1);
@@ -181,22 +193,25 @@ export function transportContract(kind: string, { makePair, farCanWait }: Kit): 
     assert.deepEqual(await there, [{ n: 1 }]);
   });
 
-  claim("a close here reaches both sides once, after all that was sent", async ({ near, far }) => {
-    const there = collect(far, 1_000);
-    const [nearEnd, farEnd] = [endOf(near), endOf(far)];
-    for (let n = 0; n < 1_000; n += 1) await near.send({ n });
-    const closing = near.close("enough");
-    assert.equal(near.closed, true);
-    await assert.rejects(near.send({}), { code: "closed" });
-    await assert.rejects(near.sendText("{}"), { code: "closed" });
-    await Promise.all([closing, near.close(), near.close("again", 1011)]);
-    await near.close();
-    assert.equal((await there).length, 1_000);
-    assert.equal((await nearEnd).error, undefined);
-    assert.equal((await farEnd).error, undefined);
-    await near.drained();
-    assert.deepEqual([(await nearEnd).calls(), (await farEnd).calls()], [1, 1]);
-  });
+  claim(
+    "[ARCP-25] [ARCP-26] a close here reaches both sides once, after all that was sent",
+    async ({ near, far }) => {
+      const there = collect(far, 1_000);
+      const [nearEnd, farEnd] = [endOf(near), endOf(far)];
+      for (let n = 0; n < 1_000; n += 1) await near.send({ n });
+      const closing = near.close("enough");
+      assert.equal(near.closed, true);
+      await assert.rejects(near.send({}), { code: "closed" });
+      await assert.rejects(near.sendText("{}"), { code: "closed" });
+      await Promise.all([closing, near.close(), near.close("again", 1011)]);
+      await near.close();
+      assert.equal((await there).length, 1_000);
+      assert.equal((await nearEnd).error, undefined);
+      assert.equal((await farEnd).error, undefined);
+      await near.drained();
+      assert.deepEqual([(await nearEnd).calls(), (await farEnd).calls()], [1, 1]);
+    },
+  );
 
   claim("a close there is heard here, after all that came before it", async ({ near, far }) => {
     const seen: unknown[] = [];
@@ -270,26 +285,29 @@ export function transportContract(kind: string, { makePair, farCanWait }: Kit): 
 
   if (!farCanWait) return;
 
-  claim("a slow reader makes the sender's queue grow, and loses nothing", async ({ near, far }) => {
-    const go = Promise.withResolvers<void>();
-    const seen = collect(far, 512, go.promise);
-    const text = "x".repeat(65_000);
-    for (let n = 0; n < 512; n += 1) await near.send({ n, text });
-    await settled(() => near.queuedBytes);
-    // 33 MB were sent. What the far side and the system between us took is a fraction of that.
-    assert(near.queuedBytes > 16_777_216, `only ${near.queuedBytes} bytes are queued`);
-    let isDrained = false;
-    const drained = near.drained().then(() => {
-      isDrained = true;
-    });
-    await new Promise(setImmediate);
-    assert.equal(isDrained, false);
-    go.resolve();
-    await drained;
-    assert(near.queuedBytes <= 65_536, `${near.queuedBytes} bytes are queued`);
-    const frames = await seen;
-    assert(frames.every(({ n }, index) => n === index));
-  });
+  claim(
+    "[ARCP-27] [ARCP-41] a slow reader makes the sender's queue grow, and loses nothing",
+    async ({ near, far }) => {
+      const go = Promise.withResolvers<void>();
+      const seen = collect(far, 512, go.promise);
+      const text = "x".repeat(65_000);
+      for (let n = 0; n < 512; n += 1) await near.send({ n, text });
+      await settled(() => near.queuedBytes);
+      // 33 MB were sent. What the far side and the system between us took is a fraction of that.
+      assert(near.queuedBytes > 16_777_216, `only ${near.queuedBytes} bytes are queued`);
+      let isDrained = false;
+      const drained = near.drained().then(() => {
+        isDrained = true;
+      });
+      await new Promise(setImmediate);
+      assert.equal(isDrained, false);
+      go.resolve();
+      await drained;
+      assert(near.queuedBytes <= 65_536, `${near.queuedBytes} bytes are queued`);
+      const frames = await seen;
+      assert(frames.every(({ n }, index) => n === index));
+    },
+  );
 
   claim("whoever waits for a peer that dies is released", async (pair) => {
     const { near, far } = pair;

@@ -14,7 +14,7 @@ const order = [...longest, ...names.filter((name) => !longest.includes(name))];
 
 describe("our client against our server", { concurrency: 4 }, () => {
   for (const name of order) {
-    test(`the example ${name} shows what it says`, async () => {
+    test(`[ARCP-234] the example ${name} shows what it says`, async () => {
       if (name === "stdio") return await showsStdio();
       await using server = await startOurServer(name);
       const ended = await runOurClient(name, { url: server.url, withinMs: 60_000 });
@@ -34,7 +34,7 @@ async function showsStdio(): Promise<void> {
   assert.equal(stderr, "listening on standard input\n");
 }
 
-test("every example of jobs is on the list, and says what one sees", () => {
+test("[ARCP-234] every example of jobs is on the list, and says what one sees", () => {
   const list = readFileSync("examples/arcp/README.md", "utf8");
   for (const name of names) {
     assert(list.includes(`[${name}](${name})`), `${name} is not on the list`);

@@ -82,6 +82,12 @@ test("[ARCP-55] [ARCP-49] all features are offered, and those that both know are
   assert.equal(runtime.ofType("session.list_jobs").length, 0);
 });
 
+test("[ARCP-53] what else a runtime advertises is for the client's user to see", async () => {
+  const capabilities = { features: [], agents: [], "x-vendor.acme.search": { depth: 3 } };
+  await using scene = await open({ welcome: { capabilities } });
+  assert.deepEqual(scene.client.welcome.vendor, { "x-vendor.acme.search": { depth: 3 } });
+});
+
 test("[ARCP-56] a runtime that does not answer the hello is given up after 5 s", async () => {
   const runtime = new ScriptedRuntime({ greet: () => undefined });
   const time = new ManualTime();
@@ -437,7 +443,7 @@ test("[ARCP-12] [ARCP-17] what is no frame is reported and dropped, what is unkn
   assert.equal((await job.done).result, 1);
 });
 
-test("[ARCP-69] a ping is answered at once, with its nonce", async () => {
+test("[PYC-18] [PY-54] [ARCP-69] a ping is answered at once, with its nonce", async () => {
   await using scene = await open();
   const { runtime } = scene;
   await runtime.say("session.ping", { nonce: "p_1", sent_at: "2026-11-15T18:59:11.454364+00:00" });
@@ -643,7 +649,7 @@ function resumeOf(runtime: ScriptedRuntime, hello: number): unknown {
   return runtime.helloes[hello]?.payload["resume"];
 }
 
-test("[ARCP-218] [ARCP-219] handles and subscriptions stay valid over lost connections, with the newest token", async () => {
+test("[PYC-21] [ARCP-218] [ARCP-219] handles and subscriptions stay valid over lost connections, with the newest token", async () => {
   await using scene = await open();
   const { runtime, client, time } = scene;
   const job = await accepted(scene);

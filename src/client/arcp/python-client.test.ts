@@ -362,6 +362,16 @@ test("what is read there is acknowledged only if it is wanted: it would be gone 
   }
 });
 
+test("[PYC-19] NOT MET: a list of one agent asks for the name as it was given, which finds no version of it", async () => {
+  await using scene = await open();
+  const { client, runtime } = scene;
+  const listing = client.listJobs({ agent: "summarize" });
+  const { id, payload } = await runtime.last("session.list_jobs");
+  await runtime.say("session.jobs", { request_id: id, jobs: [] });
+  await listing;
+  assert.deepEqual(payload, { filter: { agent: "summarize" } });
+});
+
 test("[PYC-4] a message that is too large for it is refused here, and nothing is sent", async () => {
   await using scene = await open();
   const submitting = scene.client.submit({ agent: "a", input: "x".repeat(1_048_576) });

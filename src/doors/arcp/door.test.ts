@@ -66,7 +66,7 @@ test("[ARCP-36] who says nothing is closed after ten seconds", async () => {
   assert.equal(peer.closing?.code, 1008);
 });
 
-test("[ARCP-84] [ARCP-86] [ARCP-117] a job is accepted, tells what it does under the session's numbers, and ends", async () => {
+test("[PYR-10] [ARCP-84] [ARCP-86] [ARCP-117] a job is accepted, tells what it does under the session's numbers, and ends", async () => {
   await using scene = await DoorScene.open();
   scene.agent("echo", echo);
   const peer = await scene.hello();
@@ -95,7 +95,7 @@ test("[ARCP-84] [ARCP-86] [ARCP-117] a job is accepted, tells what it does under
   }
 });
 
-test("[ARCP-83] [ARCP-19] answers come in the order of the requests, each before what its job says", async () => {
+test("[ARCP-20] [PYR-6] [ARCP-83] [ARCP-19] answers come in the order of the requests, each before what its job says", async () => {
   await using scene = await DoorScene.open();
   scene.agent("echo", echo);
   const peer = await scene.hello();
@@ -120,7 +120,7 @@ test("[ARCP-83] [ARCP-19] answers come in the order of the requests, each before
   );
 });
 
-test("[ARCP-89] [ARCP-90] [ARCP-93] a submit that cannot be accepted is answered under a number, for no job", async () => {
+test("[ARCP-58] [ARCP-20] [ARCP-97] [ARCP-89] [ARCP-90] [ARCP-93] a submit that cannot be accepted is answered under a number, for no job", async () => {
   await using scene = await DoorScene.open();
   scene.agent("echo", echo, { version: "1.0.0" });
   const peer = await scene.hello();
@@ -302,7 +302,7 @@ test("[ARCP-66] a resume wins over a connection that is still open", async () =>
   assert.deepEqual(peer.story, ["1 status running"]);
 });
 
-test("[ARCP-197] [ARCP-64] sessions, their numbers and keys outlive the process; a job that was running ends in a stated way", async () => {
+test("[ARCP-99] [ARCP-117] [ARCP-197] [ARCP-64] sessions, their numbers and keys outlive the process; a job that was running ends in a stated way", async () => {
   await using scratch = await temporaryDirectory();
   const clock = new ManualClock();
   let peer: Peer;
@@ -341,7 +341,7 @@ test("[ARCP-197] [ARCP-64] sessions, their numbers and keys outlive the process;
   assert.equal(back.story[6], '9 result {"echoed":null}');
 });
 
-test("[ARCP-136] [ARCP-138] [ARCP-139] a subscriber is told the past first, then what happens, under its own numbers", async () => {
+test("[ARCP-137] [ARCP-136] [ARCP-138] [ARCP-139] a subscriber is told the past first, then what happens, under its own numbers", async () => {
   const { scene, puppet } = await withPuppet();
   await using _ = scene;
   const owner = await scene.hello();
@@ -402,7 +402,7 @@ test("[ARCP-141] a job that has ended is told from beginning to end, and twice i
   ]);
 });
 
-test("[ARCP-135] [ARCP-114] [ARCP-129] jobs of others are neither seen nor cancelled, unless somebody allows it", async () => {
+test("[ARCP-143] [ARCP-135] [ARCP-114] [ARCP-129] jobs of others are neither seen nor cancelled, unless somebody allows it", async () => {
   const audited: unknown[] = [];
   const { scene, puppet } = await withPuppet({
     mayObserve: (principal) => principal === "boss",
@@ -612,7 +612,7 @@ test("[ARCP-79] a farewell closes the connection and leaves the job running", as
   );
 });
 
-test("[ARCP-12] [ARCP-13] [ARCP-17] [ARCP-18] nonsense is answered and forgiven, but not for ever", async () => {
+test("[ARCP-20] [ARCP-110] [ARCP-12] [ARCP-13] [ARCP-17] [ARCP-18] nonsense is answered and forgiven, but not for ever", async () => {
   await using scene = await DoorScene.open();
   scene.agent("echo", echo);
   const peer = await scene.hello();
@@ -805,7 +805,7 @@ test("who asks and asks and takes no answers is not read any more, and is answer
   await waitUntil(() => answered.length === asked);
 });
 
-test("[ARCP-168] [ARCP-83] [ARCP-140] credentials come with the acceptance, in the order of the requests, and to nobody else", async () => {
+test("[ARCP-172] [ARCP-19] [ARCP-168] [ARCP-83] [ARCP-140] credentials come with the acceptance, in the order of the requests, and to nobody else", async () => {
   const made: ((values: readonly string[]) => void)[] = [];
   const provisioner = {
     issue: async () => {

@@ -113,6 +113,37 @@ test("a peer that hangs up on our goodbye does as it was told", async () => {
   assert.equal((await ended).error, undefined);
 });
 
+test("[ARCP-28] a frame is one JSON object in one text message, nothing around it", async () => {
+  await using scene = await open();
+  const peer = await scene.peer();
+  const server = await scene.next();
+  const received: unknown[] = [];
+  peer.on("message", (data, isBinary) => received.push([String(data), isBinary]));
+  await Promise.all([server.send({ n: 1, text: "ü" }), server.sendText('{"n":2}')]);
+  await until(() => received.length === 2);
+  assert.deepEqual(received, [
+    ['{"n":1,"text":"ü"}', false],
+    ['{"n":2}', false],
+  ]);
+});
+
+test("[PYC-20] [ARCP-29] a client asks for the path that it was given, and offers no subprotocol", async () => {
+  const asked: unknown[] = [];
+  const http = createServer();
+  http.on("upgrade", (request, socket) => {
+    asked.push([request.url, request.headers["sec-websocket-protocol"]]);
+    socket.destroy();
+  });
+  http.listen(0, "127.0.0.1");
+  await once(http, "listening");
+  const address = http.address();
+  assert(address !== null && typeof address === "object");
+  const url = `ws://127.0.0.1:${address.port}/arcp`;
+  await assert.rejects(connectWebSocket(url), { code: "cannot_connect" });
+  http.close();
+  assert.deepEqual(asked, [["/arcp", undefined]]);
+});
+
 test("[ARCP-29] of the subprotocols offered ours is taken, and others are ignored", async () => {
   await using scene = await open();
   const taken: string[] = [];
@@ -193,7 +224,7 @@ test("[ARCP-31] [ARCP-231] a wrong host is 403 and none is 400, as text, for upg
   assert.deepEqual([plain.status, plain.headers.get("content-type")], [no, text]);
 });
 
-test("an origin that is not on the list is refused; no origin is no page, and passes", async () => {
+test("[ARCP-31] an origin that is not on the list is refused; no origin is no page, and passes", async () => {
   await using scene = await open({ allowedOrigins: ["http://localhost:9090"] });
   const statuses: unknown[] = [];
   for (const headers of [
@@ -534,7 +565,7 @@ test("a client that is too far behind gives the connection up, and still hears w
   assert(heard > 60 && heard < 80, `${heard} were heard`);
 });
 
-test("a transport knows what it runs over", async () => {
+test("[ARCP-38] a transport knows what it runs over", async () => {
   await using scene = await open();
   const { client, server } = await scene.pair();
   assert.deepEqual(server.link, { kind: "websocket", isPrivate: true, address: "127.0.0.1" });
