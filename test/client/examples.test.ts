@@ -18,7 +18,7 @@ const examples: Readonly<Record<string, RegExp>> = {
     /^migrator asks: delete the old tables\?\nit is idle, then gone, and so is its file\n$/,
   "remote-worker":
     /^count@1\.0\.0 counted to 20 in another process, over a restart of the runtime\n$/,
-  jobs: /^status [^]*tool_result .*PERMISSION_DENIED[^]*\nresult \{"pages":3,"sent":false\}\n$/,
+  jobs: /^status [\s\S]*tool_result .*PERMISSION_DENIED[\s\S]*\nresult \{"pages":3,"sent":false\}\n$/,
   leader: /term 2: planner-2 leads\neach planner planned once, in its own term/,
 };
 
