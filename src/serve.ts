@@ -228,7 +228,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
     fetch: (request) => http[0].fetch(request),
     [Symbol.asyncDispose]: async () => {
       isClosing = true;
-      // Both at once: nobody waits for the other door's callers.
+      // All at once: nobody waits for another door's callers.
       const doors = [grpc, work, ...http].map((door) => door[Symbol.asyncDispose]());
       await Promise.all(doors);
       await closing.disposeAsync();

@@ -11,6 +11,8 @@ export const limits = {
   credentialsOfJobMax: 100,
   /** Leftovers and repeated tries. What a job had that ends just now is always tried at once. */
   revocationsAtOnce: 16,
+  /** What a job has to unwind when the one that asked for it cancels it. */
+  cancelGraceMs: 30_000,
   /** When the runtime closes, after the time that jobs have to unwind. */
   closeSlackMs: 1_000,
   /** Jobs that one worker in this process runs at a time, unless it says otherwise. */

@@ -123,7 +123,6 @@ export class Runtime implements Disposable {
   readonly catalogue: Catalogue = new Catalogue();
   readonly plane: Plane;
   readonly #options: RuntimeOptions;
-  readonly #plane: Plane;
   /** By the agent's full name, oldest first. */
   readonly #waiting = new Map<string, Set<JobId>>();
   readonly #workers = new Map<Worker, { readonly jobs: Set<JobId> }>();
@@ -139,7 +138,6 @@ export class Runtime implements Disposable {
 
   constructor(options: RuntimeOptions) {
     this.#options = options;
-    this.#plane = options.plane;
     this.plane = options.plane;
     this.#provisioning = provisioningOf(options);
     const pending = options.plane.peek(({ jobs }) =>
@@ -227,23 +225,21 @@ export class Runtime implements Disposable {
     const { withinMs = limits.issueWithinMs, onDecided } = options;
     const decided = async (outcome: Outcome<Submitted>): Promise<Outcome<Submitted>> => {
       onDecided?.(outcome);
-      await this.#plane.read(() => undefined);
+      await this.plane.read(() => undefined);
       return outcome;
     };
     const provisioning = request.needsCredentials ? this.#provisioning : undefined;
     const asked = this.#ask(request, { needsPreparing: provisioning !== undefined });
     if (asked.refusal || asked.value.job.state !== "preparing") return await decided(asked);
     const { job, isRepeated } = asked.value;
-    if (isRepeated) {
+    if (isRepeated || !provisioning) {
       const first = await this.#preparations.get(job.id);
       if (first?.value) return await this.prepare(request, options);
       return await decided(first ?? { refusal: vanished });
     }
     const preparation = provisioning
-      ? provisioning
-          .issue(job, { withinMs })
-          .then((issued) => decided(this.#accept(provisioning.conclude(job.id, issued))))
-      : decided({ refusal: vanished });
+      .issue(job, { withinMs })
+      .then((issued) => decided(this.#accept(provisioning.conclude(job.id, issued))));
     this.#preparations.set(job.id, preparation);
     return await preparation.finally(() => this.#preparations.delete(job.id));
   }
@@ -275,7 +271,7 @@ export class Runtime implements Disposable {
 
   /** What is left to a job, by currency. */
   budgetOf(jobId: JobId): Readonly<Record<string, BudgetRest>> {
-    const budget = this.#plane.peek(({ jobs }) => jobs.budgets.get(jobId) ?? []);
+    const budget = this.plane.peek(({ jobs }) => jobs.budgets.get(jobId) ?? []);
     return Object.fromEntries(
       budget.map((counter) => [counter.currency, restOf(remaining(counter))] as const),
     );
@@ -283,7 +279,7 @@ export class Runtime implements Disposable {
 
   /** Those that could not be revoked yet, though they were tried several times. */
   unrevoked(): Promise<readonly Credential[]> {
-    return this.#plane.read(({ credentials }) => listStuck(credentials));
+    return this.plane.read(({ credentials }) => listStuck(credentials));
   }
 
   /** A newer value for one that a job has; `handle` is what the provisioner will know it by, if that is new too. */
@@ -325,7 +321,7 @@ export class Runtime implements Disposable {
       jobsOfSessionMax: this.#options.jobsOfSessionMax,
     } as const;
     const actor = `principal/${request.principal}`;
-    const outcome = this.#plane.carryOut(command, { actor }, ({ jobs, lastSequence }, events) => {
+    const outcome = this.plane.carryOut(command, { actor }, ({ jobs, lastSequence }, events) => {
       const made = events.find(
         (event) => event.type === "job.accepted" || event.type === "job.preparing",
       );
@@ -383,7 +379,7 @@ export class Runtime implements Disposable {
     const refusal = resolved.refusal ?? (await this.#mayDelegate(parent, resolved.agent));
     if (refusal) throw toArcpError(refusal);
     const expiresAt = leaseConstraints?.expires_at;
-    const needsCredentials = await this.#plane.read(({ sessions }) =>
+    const needsCredentials = await this.plane.read(({ sessions }) =>
       sessions.byId.get(parent.sessionIds[0])?.features.includes("provisioned_credentials"),
     );
     const outcome = await this.submit({
@@ -411,15 +407,15 @@ export class Runtime implements Disposable {
     const done = this.outcomeOf(jobId).then((outcome) => this.#resultOf(jobId, outcome));
     done.catch(() => undefined);
     const cancel = async (reason = "cancelled by its parent"): Promise<void> => {
-      const command = { type: "job.cancel", jobId, reason, graceMs: 30_000 } as const;
-      await this.#plane.submit(command, { actor: `job/${parent.id}` }, () => undefined);
+      const command = { type: "job.cancel", jobId, reason, graceMs: limits.cancelGraceMs } as const;
+      await this.plane.submit(command, { actor: `job/${parent.id}` }, () => undefined);
     };
     return { jobId, done, cancel };
   }
 
   async #mayDelegate(parent: Job, agent: string): Promise<Refusal | undefined> {
     const operation = { capability: "agent.delegate", target: agent };
-    const answer = await this.#plane.read(({ jobs }, nowMs) =>
+    const answer = await this.plane.read(({ jobs }, nowMs) =>
       authorise(chainOf(jobs, parent), operation, nowMs, this.#options.rules),
     );
     return answer.refusal;
@@ -427,7 +423,7 @@ export class Runtime implements Disposable {
 
   /** Has a running job say something that whoever runs it did not. */
   remark(jobId: JobId, kind: string, body: JsonObject): void {
-    const job = this.#plane.peek(({ jobs }) => jobs.byId.get(jobId));
+    const job = this.plane.peek(({ jobs }) => jobs.byId.get(jobId));
     if (job?.state !== "running") return;
     this.attemptOf(job).emit(kind, body).catch(this.#options.onFault);
   }
@@ -443,12 +439,12 @@ export class Runtime implements Disposable {
 
   /** The same, also where it has ended already. Rejects with `JOB_NOT_FOUND` if it is not remembered. */
   async outcomeOf(jobId: JobId): Promise<JobOutcome> {
-    const job = this.#plane.peek(({ jobs }) => jobs.byId.get(jobId));
+    const job = this.plane.peek(({ jobs }) => jobs.byId.get(jobId));
     if (job && job.state !== "ended") return await this.ending(jobId);
-    await this.#plane.read(() => undefined);
+    await this.plane.read(() => undefined);
     const afterSequence = job && job.endedSequence - 1;
     const told =
-      afterSequence === undefined ? [] : this.#plane.stream(`job/${jobId}`, { afterSequence });
+      afterSequence === undefined ? [] : this.plane.stream(`job/${jobId}`, { afterSequence });
     for await (const { event } of told) {
       if (event.type === "job.ended") return event.outcome;
     }
@@ -465,7 +461,7 @@ export class Runtime implements Disposable {
     if (!outcome.streamed)
       return outcome.result === undefined ? undefined : JSON.parse(outcome.result);
     const assembly = new Assembly(outcome.streamed.resultId);
-    for await (const { event } of this.#plane.stream(`job/${jobId}`)) {
+    for await (const { event } of this.plane.stream(`job/${jobId}`)) {
       if (event.type !== "job.emitted" || event.kind !== "result_chunk") continue;
       const chunk = normaliseBody(event.kind, JSON.parse(event.body));
       if (chunk?.kind === "result_chunk") assembly.add(chunk);
@@ -519,7 +515,7 @@ export class Runtime implements Disposable {
     this.#workers.get(worker)?.jobs.add(jobId);
     this.#runs.set(jobId, worker);
     let started: Job | undefined;
-    const kept = this.#plane.submit(
+    const kept = this.plane.submit(
       { type: "job.start", jobId, worker: { id, isRemote } },
       { actor: `worker/${id}` },
       ({ jobs }) => {
@@ -541,7 +537,7 @@ export class Runtime implements Disposable {
       if (input === undefined || this.#runs.get(jobId) !== worker) return;
       this.#run(worker, { job, input, attempt });
       // That it is to end may have been heard before there was anyone to tell.
-      const now = this.#plane.peek(({ jobs }) => jobs.byId.get(jobId));
+      const now = this.plane.peek(({ jobs }) => jobs.byId.get(jobId));
       if (now?.state === "running" && now.cancelling) worker.cancel(jobId, now.cancelling.reason);
     };
     kept.then(begin).catch(this.#options.onFault);
@@ -593,7 +589,7 @@ export class Runtime implements Disposable {
         return;
       case "job.offered": {
         this.#free(event.jobId);
-        const job = this.#plane.peek(({ jobs }) => jobs.byId.get(event.jobId));
+        const job = this.plane.peek(({ jobs }) => jobs.byId.get(event.jobId));
         if (job?.state !== "pending") return;
         if (this.#hasLostCredentials(job.id)) return;
         this.#queue(job);
@@ -606,11 +602,11 @@ export class Runtime implements Disposable {
 
   /** A job is not run again without what it was accepted with. Only a process before this one knew the values. */
   #hasLostCredentials(jobId: JobId): boolean {
-    const isBound = this.#plane.peek(({ credentials }) => credentials.byJob.has(jobId));
+    const isBound = this.plane.peek(({ credentials }) => credentials.byJob.has(jobId));
     if (!isBound || this.credentialsOf(jobId).length > 0) return false;
     const reason = "its credentials were lost when the runtime restarted";
     const command = { type: "job.cancel", jobId, reason, graceMs: 0 } as const;
-    this.#plane.carryOut(command, { actor: "runtime" }, () => undefined);
+    this.plane.carryOut(command, { actor: "runtime" }, () => undefined);
     return true;
   }
 
@@ -624,7 +620,7 @@ export class Runtime implements Disposable {
     for (const [jobId, worker] of this.#runs) {
       if (worker.isRemote) continue;
       const isLeft =
-        this.#plane.isKept && this.#plane.peek(({ jobs }) => jobs.byId.get(jobId)?.isRepeatable);
+        this.plane.isKept && this.plane.peek(({ jobs }) => jobs.byId.get(jobId)?.isRepeatable);
       if (isLeft) {
         worker.drop(jobId);
         continue;
@@ -636,7 +632,7 @@ export class Runtime implements Disposable {
         reason: "the runtime shuts down",
         graceMs,
       } as const;
-      this.#plane.carryOut(command, { actor: "system" }, () => undefined);
+      this.plane.carryOut(command, { actor: "system" }, () => undefined);
     }
     // The core ends them at the end of their time, whatever they do; unless nobody keeps the time any more.
     const late = new Promise((resolve) =>
