@@ -155,6 +155,8 @@ export type DoorSettings = RejectionOptions & {
   readonly isSpendLimit?: (error: unknown) => boolean;
   /** Told of credentials that cannot be revoked, though they were tried several times. */
   readonly onRevocationFailure?: RuntimeOptions["onRevocationFailure"];
+  /** Told why a job got no credentials. That may have a secret in it, so that nobody else is. */
+  readonly onIssueFailure?: RuntimeOptions["onIssueFailure"];
   /** What every job is run inside of: `jobSpans` of `tipstaff/tracing`, say. */
   readonly around?: Around;
   /** Put around every transport that is accepted: `withTracing`, say. */
@@ -203,8 +205,8 @@ export class ARCPServer implements AsyncDisposable {
 
   /** On a plane that is there already, and is closed by whoever opened it. */
   constructor(plane: Plane, clock: Clock, settings: DoorSettings) {
-    const { onFault = warn, authorizeObserve, runtime, features, bearer, ...rest } = settings;
-    const { provisioner, onRevocationFailure } = settings;
+    const { onFault = warn, authorizeObserve, runtime, features, bearer } = settings;
+    const { provisioner, onRevocationFailure, onIssueFailure } = settings;
     const { around, wrap = asItIs } = settings;
     this.plane = plane;
     this.#graceMs = settings.closeGraceMs ?? settings.cancelGraceMs ?? limits.cancelGraceMs;
@@ -221,6 +223,7 @@ export class ARCPServer implements AsyncDisposable {
       clock,
       ...(provisioner && { provisioner }),
       ...(onRevocationFailure && { onRevocationFailure }),
+      ...(onIssueFailure && { onIssueFailure }),
       ...(around && { around }),
       pace: (sessionId: SessionId) => this.#door.pace(sessionId),
       chunkOf: (sessionId: SessionId) => this.#door.chunkOf(sessionId),
@@ -236,15 +239,22 @@ export class ARCPServer implements AsyncDisposable {
       ...(graceMs !== undefined && { graceMs }),
     });
     this.#door = openArcpDoor({
-      ...rest,
       plane,
       runtime: this.#runtime,
       clock,
       name: runtime ?? { name: "tipstaff", version: manifest.version },
       verify: typeof bearer === "function" ? bearer : tableOf(bearer),
       features: (features ?? allFeatures).filter((name) => provisioner || name !== secret),
+      capabilities: settings.capabilities,
+      rejectWith: settings.rejectWith,
+      versionErrorAs: settings.versionErrorAs,
+      dialect: settings.dialect,
       heartbeatMs: msOf(settings.heartbeatSec),
       resumeWindowMs: msOf(settings.resumeWindowSec),
+      cancelGraceMs: settings.cancelGraceMs,
+      backPressureEvents: settings.backPressureEvents,
+      narrowLease: settings.narrowLease,
+      audit: settings.audit,
       hidesForeignJobs: settings.hideForeignJobs,
       sessionsOfPrincipalMax: settings.sessionsPerPrincipalMax,
       tellsCredentialsAnywhere: settings.credentialsAnywhere,
