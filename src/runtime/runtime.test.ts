@@ -11,6 +11,7 @@ import { openPlane } from "../testing/test-plane.ts";
 import type { JobContext } from "./context.ts";
 import type { Handler } from "./in-process.ts";
 import { type JobRequest, Runtime, type RuntimeOptions } from "./runtime.ts";
+import type { Worker } from "./worker.ts";
 
 class Scene implements AsyncDisposable {
   readonly clock: ManualClock;
@@ -368,4 +369,22 @@ test("[ARCP-197] a job that may be repeated is left to the next process when thi
     [again, once].map((id) => jobs.byId.get(id)?.state),
   );
   assert.deepEqual(states, ["running", "ended"]);
+});
+
+test("jobs go to the worker that has the most room", async () => {
+  await using scene = await Scene.open();
+  const had = new Map<string, number>();
+  const worker = (id: string, jobsAtOnce: number): Worker => ({
+    id,
+    isRemote: false,
+    offers: [{ name: "agent", isRepeatable: false }],
+    jobsAtOnce,
+    run: () => void had.set(id, (had.get(id) ?? 0) + 1),
+    cancel: () => undefined,
+    drop: () => undefined,
+  });
+  using _one = scene.runtime.addWorker(worker("one", 10));
+  using _other = scene.runtime.addWorker(worker("other", 2));
+  for (let count = 0; count < 6; count += 1) await scene.submit();
+  assert.deepEqual(Object.fromEntries(had), { one: 5, other: 1 });
 });

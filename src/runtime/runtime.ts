@@ -502,12 +502,15 @@ export class Runtime implements Disposable {
     this.#waiting.delete(agent);
   }
 
+  /** The one with the largest part of its room free, so that none idles while another is full. */
   #freeWorker(agent: string): Worker | undefined {
+    let best: { readonly worker: Worker; readonly free: number } | undefined;
     for (const worker of this.#offering.get(agent) ?? []) {
       const jobs = this.#workers.get(worker)?.jobs.size ?? 0;
-      if (jobs < worker.jobsAtOnce) return worker;
+      const free = 1 - jobs / worker.jobsAtOnce;
+      if (free > (best?.free ?? 0)) best = { worker, free };
     }
-    return undefined;
+    return best?.worker;
   }
 
   #start(jobId: JobId, worker: Worker): void {

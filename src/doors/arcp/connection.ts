@@ -168,7 +168,7 @@ export class Connection implements Outlet {
       case "open":
         return this.#open(effect);
       case "handle":
-        if (this.#session) handle(this.#options, this.#session, effect.envelope);
+        if (this.#session) this.#handle(this.#session, effect.envelope);
         return;
       case "vendor":
         this.#handleVendor(effect.envelope);
@@ -194,6 +194,18 @@ export class Connection implements Outlet {
         this.#inOrder(() => void this.#transport.close(reason, code));
         return;
       }
+    }
+  }
+
+  /** What somebody's hook throws is our fault, and the caller is told no more than that. */
+  #handle(session: Attached, envelope: Envelope): void {
+    try {
+      handle(this.#options, session, envelope);
+    } catch (fault) {
+      this.#options.onFault(fault);
+      const error = { code: "INTERNAL_ERROR", message: "this could not be carried out" } as const;
+      const payload = printSessionError({ error, requestId: envelope.id });
+      this.#inOrder(() => this.#say("session.error", payload));
     }
   }
 
@@ -413,8 +425,11 @@ export class Connection implements Outlet {
       await clock.until(heartbeat.lookAtMs, signal).catch(() => undefined);
       if (signal.aborted) return;
       if (this.#heardAtMs > heartbeat.heardAtMs) heartbeat = heard(heartbeat, this.#heardAtMs);
-      if (this.#saidAtMs > heartbeat.saidAtMs) heartbeat = said(heartbeat, this.#saidAtMs);
-      const looked = look(heartbeat, clock.nowMs());
+      const nowMs = clock.nowMs();
+      // The plane's time may be ahead of ours.
+      const saidAtMs = Math.min(this.#saidAtMs, nowMs);
+      if (saidAtMs > heartbeat.saidAtMs) heartbeat = said(heartbeat, saidAtMs);
+      const looked = look(heartbeat, nowMs);
       heartbeat = looked.heartbeat;
       if (looked.verdict === "ping") this.#ping();
       if (looked.verdict !== "lost") continue;

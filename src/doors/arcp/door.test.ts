@@ -888,3 +888,22 @@ test("[ARCP-111] a job is cancelled from the session that asked for it, and from
     assert.equal(answer.type, cancelsAcrossSessions ? "job.cancelled" : "job.error");
   }
 });
+
+test("a hook that throws is told to who runs the door, and its request is answered", async () => {
+  const faults: unknown[] = [];
+  const { scene } = await withPuppet({
+    mayObserve: () => {
+      throw new Error("no idea");
+    },
+    onFault: (fault) => faults.push(fault),
+  });
+  await using _ = scene;
+  const owner = await scene.hello();
+  const { job_id = "" } = await owner.submit("puppet");
+  const eve = await scene.hello({ token: "of eve" });
+  const answer = await eve.ask("job.subscribe", { job_id });
+  assert.equal(answer.payload.code, "INTERNAL_ERROR");
+  assert.doesNotMatch(answer.payload.message, /idea/);
+  assert.match(String(faults[0]), /no idea/);
+  assert.equal((await eve.submit("puppet")).type, "job.accepted");
+});
