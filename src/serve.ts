@@ -248,9 +248,11 @@ async function openArcp(
 ): Promise<readonly Place[]> {
   if (!arcp) return [];
   const { places, isOptional } = arcp;
-  const allowedHosts = isAnyHostAllowed ? {} : { allowedHosts: localNames };
+  const guard = isAnyHostAllowed
+    ? {}
+    : { allowedHosts: localNames, allowedOriginHosts: localNames };
   try {
-    return (await work.listen({ places, ...allowedHosts })).places;
+    return (await work.listen({ places, ...guard })).places;
   } catch (error) {
     if (!(error instanceof ListenError) || !isOptional) throw error;
     warn(`${error.message}: going on without ARCP`);

@@ -14,12 +14,14 @@ export type Guard = {
   readonly allowedHosts?: readonly string[] | undefined;
   /** Origins of pages that may connect. Requests without an origin come from no page, and pass. */
   readonly allowedOrigins?: readonly string[] | undefined;
+  /** The same by the name of the host that a page is from, whatever its port. */
+  readonly allowedOriginHosts?: readonly string[] | undefined;
 };
 
 /** For upgrades and for ordinary requests alike. */
 export function refusalOf(
   headers: { readonly host?: string | undefined; readonly origin?: string | undefined },
-  { allowedHosts, allowedOrigins }: Guard,
+  { allowedHosts, allowedOrigins, allowedOriginHosts }: Guard,
 ): Refusal | undefined {
   if (allowedHosts) {
     const host = parseHostHeader(headers.host);
@@ -27,10 +29,11 @@ export function refusalOf(
     if (!isIn(allowedHosts, host)) return { status: 403, message: "this host is not allowed" };
   }
   const { origin } = headers;
-  if (allowedOrigins && origin !== undefined && !isIn(allowedOrigins, origin)) {
-    return { status: 403, message: "this origin is not allowed" };
-  }
-  return undefined;
+  if (origin === undefined) return undefined;
+  const refused = { status: 403, message: "this origin is not allowed" };
+  if (allowedOrigins && !isIn(allowedOrigins, origin)) return refused;
+  const host = URL.parse(origin)?.hostname ?? "";
+  return allowedOriginHosts && !isIn(allowedOriginHosts, host) ? refused : undefined;
 }
 
 function isIn(allowed: readonly string[], name: string): boolean {

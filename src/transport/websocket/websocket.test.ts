@@ -238,6 +238,22 @@ test("[ARCP-31] an origin that is not on the list is refused; no origin is no pa
   assert.deepEqual(statuses, [101, 101, 403, 403]);
 });
 
+test("pages of some hosts may connect, from any port of theirs; those of others may not", async () => {
+  await using scene = await open({ allowedOriginHosts: ["localhost", "[::1]"] });
+  const statuses: unknown[] = [];
+  for (const origin of [
+    "http://localhost:3000",
+    "https://[::1]:8443",
+    "http://localhost.evil.example",
+    "https://evil.example",
+    "null",
+  ]) {
+    statuses.push((await scene.ask({ origin })).statusCode);
+  }
+  statuses.push((await scene.ask({})).statusCode);
+  assert.deepEqual(statuses, [101, 101, 403, 403, 403, 101]);
+});
+
 test("an ordinary request learns what this place is for", async () => {
   await using scene = await open();
   const at = (path: string) => fetch(new URL(path, scene.url.replace("ws:", "http:")));
