@@ -8,14 +8,20 @@ the tests that it names. ARCP rows are the protocol's requirements in our words;
 takes to get on with the published Python SDK as a runtime and as a client, PYA rows the acceptance of that, PY rows
 its vectors.
 
-Proven: a test proves all of it. Partly: the vocabulary's part is proven, those who use it are being built.
-Open: not proven yet.
+Met: tests prove all of it. Not met: the row says what is instead, and a test will fail the day that is no longer so.
 `;
 
+const families = ["ARCP", "PYR", "PYC", "PYA"];
+
 export function printPage(): string {
+  const unmet = [...rules, ...vectors].filter(({ notMet }) => notMet !== undefined);
   return [
     intro,
-    ...["ARCP", "PYR", "PYC", "PYA"].flatMap((name) => [
+    "## Not met",
+    "",
+    ...unmet.map((row) => `- **${row.id}**${levelOf(row)}: ${row.notMet}`),
+    "",
+    ...families.flatMap((name) => [
       `## ${name}`,
       "",
       ...table(rules.filter(({ id }) => id.startsWith(`${name}-`)).map(ruleRow)),
@@ -24,6 +30,10 @@ export function printPage(): string {
     "",
     ...table(vectors.map(vectorRow)),
   ].join("\n");
+}
+
+function levelOf(row: Rule | Vector): string {
+  return "level" in row ? ` (${row.level})` : "";
 }
 
 type Row = { readonly cells: readonly string[]; readonly state: string };
@@ -36,13 +46,12 @@ function vectorRow(vector: Vector): Row {
   return { cells: [vector.id, "", vector.about], state: stateOf(vector) };
 }
 
-function stateOf({ provenBy, isPartial }: Rule | Vector): string {
-  if (provenBy.length === 0) return "open";
-  return isPartial ? "partly" : "proven";
+function stateOf({ notMet }: Rule | Vector): string {
+  return notMet === undefined ? "met" : "not met";
 }
 
 function table(rows: readonly Row[]): readonly string[] {
-  const counts = ["proven", "partly", "open"].map(
+  const counts = ["met", "not met"].map(
     (state) => `${rows.filter((row) => row.state === state).length} ${state}`,
   );
   return [

@@ -343,7 +343,7 @@ test("a first message may have a limit of its own, which ends who only begins on
   assert.deepEqual(lengths, [100, 100_000]);
 });
 
-test("[ARCP-33] a client over its limit closes with a code of its own, for 1009 is not allowed to it", async () => {
+test("[ARCP-33] NOT MET: a client over its limit closes with a code of its own, for 1009 is not allowed to it", async () => {
   await using scene = await open();
   const { client, server } = await scene.pair({ frameBytesMax: 1_000 });
   const [here, there] = [endOf(client), endOf(server)];
