@@ -127,7 +127,7 @@ test("[ARCP-58] [ARCP-20] [ARCP-97] [ARCP-89] [ARCP-90] [ARCP-93] a submit that 
   const first = await peer.submit("echo", { idempotency_key: "k" });
   const cases = [
     [{ agent: "nobody" }, "AGENT_NOT_AVAILABLE", undefined],
-    [{ agent: "NO BODY" }, "INVALID_REQUEST", "agent"],
+    [{ agent: "NO BODY" }, "INVALID_REQUEST", "payload.agent"],
     [{}, "INVALID_REQUEST", "payload.agent"],
     [{ agent: "echo", lease_request: { "fs.everything": ["*"] } }, "INVALID_REQUEST", undefined],
     [

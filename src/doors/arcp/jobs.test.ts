@@ -16,7 +16,7 @@ const echo: Handler = async (input, context) => {
   return { echoed: input };
 };
 
-test("[ARCP-82] [ARCP-97] of several things that are wrong with a submit the first of a given order is told", async () => {
+test("[ARCP-82] [ARCP-97] [ARCP-15] of several things that are wrong with a submit the first of a given order is told", async () => {
   const { scene } = await withPuppet({ onRuntime: { jobsOfSessionMax: 1 } });
   await using _ = scene;
   const peer = await scene.hello();
@@ -38,8 +38,14 @@ test("[ARCP-82] [ARCP-97] of several things that are wrong with a submit the fir
   assert.equal(await codeOf(...every), "INVALID_REQUEST payload.max_runtime_sec");
   assert.equal(await codeOf(...every.slice(1)), "DUPLICATE_KEY");
   assert.equal(await codeOf(...every.slice(2)), "AGENT_NOT_AVAILABLE");
-  assert.equal(await codeOf(...every.slice(3)), "INVALID_REQUEST fs.everything");
-  assert.equal(await codeOf(...every.slice(4)), "INVALID_REQUEST expiresAt");
+  assert.equal(
+    await codeOf(...every.slice(3)),
+    "INVALID_REQUEST payload.lease_request.fs.everything",
+  );
+  assert.equal(
+    await codeOf(...every.slice(4)),
+    "INVALID_REQUEST payload.lease_constraints.expires_at",
+  );
   assert.equal(await codeOf("parent"), "JOB_NOT_FOUND");
   assert.equal(await codeOf(), "INTERNAL_ERROR");
 });

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Job,
   type JobId,
+  type Refusal,
   readGrant,
   reduce,
   type SessionId,
@@ -90,7 +91,7 @@ function submit(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): v
   if (narrowed.error) return reject(options, asking, envelope, narrowed.error);
   const mayTakeLong = takesCredentials && runtime.hasProvisioner;
   const asked = mayTakeLong ? undefined : runtime.ask(narrowed.request);
-  if (asked?.refusal) return reject(options, asking, envelope, toArcpError(asked.refusal));
+  if (asked?.refusal) return reject(options, asking, envelope, submitError(asked.refusal));
   if (asked?.value && asked.value.job.state !== "preparing") {
     const { sequence } = asked.value;
     const send = accept(options, asking, envelope, asked.value.job);
@@ -98,7 +99,7 @@ function submit(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): v
   }
   const answer = telling.answerLater();
   const onDecided = ({ value, refusal }: Outcome<Submitted>): void => {
-    if (refusal) return answer(rejection(options, asking, envelope, toArcpError(refusal)));
+    if (refusal) return answer(rejection(options, asking, envelope, submitError(refusal)));
     const { job, sequence } = value;
     answer(accept(options, asking, envelope, job), { after: sequence, needs: sequence });
   };
@@ -107,6 +108,17 @@ function submit(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): v
   runtime.prepare(narrowed.request, { ...more, onDecided }).catch((fault: unknown) => {
     answer(rejection(options, asking, envelope, failed(options, fault)));
   });
+}
+
+/** What is wrong is told by where it stands in the message, not by what the core calls it. */
+function submitError({ path, ...refusal }: Refusal): ArcpError {
+  return toArcpError(path === undefined ? refusal : { ...refusal, path: submitPath(path) });
+}
+
+function submitPath(path: string): string {
+  if (path === "agent") return "payload.agent";
+  if (path === "expiresAt") return "payload.lease_constraints.expires_at";
+  return path === "" ? "payload.lease_request" : `payload.lease_request.${path}`;
 }
 
 type Narrowed =
