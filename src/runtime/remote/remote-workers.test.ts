@@ -8,7 +8,7 @@ import { openSession } from "../../testing/commands.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import { openPlane, turns } from "../../testing/test-plane.ts";
 import type { Handler } from "../in-process.ts";
-import { type JobRequest, Runtime } from "../runtime.ts";
+import { type JobRequest, Runtime, type RuntimeOptions } from "../runtime.ts";
 import { limits } from "./limits.ts";
 import { RemoteWorkers, type RemoteWorkersOptions } from "./remote-workers.ts";
 import { type WorkerAgent, WorkerProgram } from "./worker-program.ts";
@@ -33,7 +33,10 @@ class Scene implements AsyncDisposable {
     return scene;
   }
 
-  async start(options: Partial<RemoteWorkersOptions> = {}): Promise<void> {
+  async start(
+    options: Partial<RemoteWorkersOptions> = {},
+    onRuntime: Partial<RuntimeOptions> = {},
+  ): Promise<void> {
     const { clock } = this;
     const onFault = (fault: unknown): void => {
       throw fault;
@@ -43,7 +46,7 @@ class Scene implements AsyncDisposable {
       else setImmediate(run);
     };
     ({ plane: this.plane } = await openPlane({ log: this.#log, clock, afterTurn }));
-    this.runtime = new Runtime({ plane: this.plane, newId: this.newId, onFault });
+    this.runtime = new Runtime({ plane: this.plane, newId: this.newId, onFault, ...onRuntime });
     this.workers = new RemoteWorkers(this.runtime, {
       mayWork: () => true,
       graceMs,
@@ -147,6 +150,37 @@ test("a job goes to a worker elsewhere, with its grant, and what that says is th
     JSON.stringify({ input: { x: 1 }, lease, agent: "agent", trace }),
   ]);
   assert.equal(program.size, 0);
+});
+
+test("[ARCP-200] [PYR-18] a worker elsewhere knows what is left to spend, and how long pieces of its result may be", async () => {
+  await using scene = await Scene.open();
+  const chunk = { bytesMax: 4_096, printedBytesMax: 8_192 };
+  await scene.stop();
+  await scene.start({}, { chunkOf: () => chunk });
+  const program = programOf(async (_, context) => {
+    const half = parseAmount("USD:0.50");
+    assert(half);
+    const before = context.budget;
+    await context.metric({ name: "cost.model", value: 0.3, unit: "USD" });
+    const set = await context.reserve(half);
+    await set.settle(half);
+    await context.log("info", JSON.stringify([before, context.budget]));
+    await context.streamResult({ resultId: "res_1" }).write("x".repeat(10_000));
+  });
+  new Cable(scene.workers, program);
+  await turns();
+  const id = await scene.submit({ capabilities: { "cost.budget": ["USD:1.00"] } });
+  await turns(40);
+  const told = await scene.told(id);
+  const before = { USD: { decimal: "1", value: 1 } };
+  const after = { USD: { decimal: "0.20", value: 0.2 } };
+  const message = JSON.stringify([before, after]);
+  assert(told.includes(`log ${JSON.stringify({ level: "info", message })}`), told.join("\n"));
+  const pieces = told.filter((line) => line.startsWith("result_chunk"));
+  assert.deepEqual(
+    pieces.map((line) => JSON.parse(line.slice("result_chunk ".length)).data.length),
+    [4_096, 4_096, 1_808],
+  );
 });
 
 test("a handler that throws, streams or delegates does so from elsewhere too", async () => {
