@@ -99,6 +99,28 @@ test("a noun alone lists, also with flags, and verbs go by other names too", () 
   assert.equal(nameOf("policies", "rm", "p1"), "policies delete");
 });
 
+test("[ARCP-223] [ARCP-229] the commands of arcp have the flags and defaults that the protocol's table names", () => {
+  const client = "url token=ARCP_TOKEN";
+  const table = {
+    serve:
+      "transport=ws host=127.0.0.1 port=7777 path=/arcp token=ARCP_TOKEN principal=cli-user db allowed-host agents heartbeat=30 resume-window=600",
+    submit: `${client} agent input=null lease={} expires-at idempotency-key max-runtime trace-id events raw`,
+    tail: `${client} job-id from-seq=0 no-history`,
+    replay: "db session after-seq=0 job-id type",
+    list: `${client} status agent limit=100 cursor`,
+    cancel: `${client} job-id reason`,
+    manifest: "",
+  };
+  for (const [name, words] of Object.entries(table)) {
+    const row = commands.find((command) => command.name === `arcp ${name}`);
+    const flags = row?.flags.map((flag) => {
+      const usual = "default" in flag ? flag.default : undefined;
+      return usual === undefined || flag.name === "url" ? flag.name : `${flag.name}=${usual}`;
+    });
+    assert.equal(flags?.join(" "), words, name);
+  }
+});
+
 test("[ARCP-223] arcp is a program of its own: alone it does nothing, and it has its own version", () => {
   const alone = parseCommandLine(["arcp"]);
   assert(alone.kind === "mistake");

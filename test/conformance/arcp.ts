@@ -22,6 +22,8 @@ export type Vector = {
 };
 
 const server = "src/arcp-server.test.ts";
+const cliArcpEventFiles = "src/cli/arcp/event-files.test.ts";
+const cliParse = "src/cli/parse.test.ts";
 const clientAcknowledging = "src/client/arcp/acknowledging.test.ts";
 const clientClient = "src/client/arcp/client.test.ts";
 const clientCredential = "src/client/arcp/credential.test.ts";
@@ -41,12 +43,14 @@ const coreSessions = "src/core/sessions.test.ts";
 const doorDoor = "src/doors/arcp/door.test.ts";
 const doorJobs = "src/doors/arcp/jobs.test.ts";
 const doorPython = "src/doors/arcp/python.test.ts";
+const doorReplay = "src/doors/arcp/replay.test.ts";
 const doorSessions = "src/doors/arcp/sessions.test.ts";
 const planeClock = "src/plane/clock.test.ts";
 const runtimeAround = "src/runtime/around.test.ts";
 const runtimeCatalogue = "src/runtime/catalogue.test.ts";
 const runtimeCredentials = "src/runtime/credentials.test.ts";
 const runtimeGuards = "src/runtime/guards.test.ts";
+const remoteWorkers = "src/runtime/remote/remote-workers.test.ts";
 const runtimeResultStream = "src/runtime/result-stream.test.ts";
 const runtimeRuntime = "src/runtime/runtime.test.ts";
 const tracingServer = "src/tracing/server.test.ts";
@@ -69,9 +73,11 @@ const wireRequests = "src/wire/arcp/requests.test.ts";
 const wireSession = "src/wire/arcp/session.test.ts";
 const wireTimestamps = "src/wire/arcp/timestamps.test.ts";
 const wireTraceHeaders = "src/wire/arcp/trace-headers.test.ts";
+const cliArcp = "test/cli/arcp.test.ts";
 const clientArcpBrowser = "test/client/arcp-browser.test.ts";
 const packageTest = "test/client/package.test.ts";
 const gaps = "test/conformance/arcp-gaps.test.ts";
+const interopCli = "test/interop/arcp-cli.test.ts";
 const interopClientRuntime = "test/interop/arcp-client-runtime.test.ts";
 const interopClient = "test/interop/arcp-client.test.ts";
 const interopExamples = "test/interop/arcp-examples.test.ts";
@@ -133,7 +139,7 @@ export const rules: readonly Rule[] = [
   should(
     "ARCP-15",
     "What is wrong with a message is told by its path, in one short line that repeats nothing of it.",
-    [wireEnvelope, wireRequests],
+    [doorJobs, wireEnvelope, wireRequests],
   ),
   should("ARCP-16", "Fields of a frame are printed in one order, and nothing depends on it.", [
     wireEnvelope,
@@ -242,7 +248,7 @@ export const rules: readonly Rule[] = [
   must(
     "ARCP-40",
     "Standard output carries frames only; the end of input, or of a pipe, is loss of the transport.",
-    [transportStdio],
+    [transportStdio, cliArcp],
   ),
   must(
     "ARCP-41",
@@ -252,7 +258,7 @@ export const rules: readonly Rule[] = [
   should(
     "ARCP-42",
     "A process and a child each become a transport in one call; a child exits when its input ends and nothing runs.",
-    [server],
+    [server, cliArcp],
   ),
   must(
     "ARCP-43",
@@ -426,7 +432,7 @@ export const rules: readonly Rule[] = [
   must(
     "ARCP-81",
     "A runtime that shuts down says so to every session and gives jobs their grace.",
-    [doorDoor],
+    [doorDoor, cliArcp],
   ),
   must("ARCP-82", "A submit is checked in a given order, and the first failure counts.", [
     doorJobs,
@@ -527,6 +533,7 @@ export const rules: readonly Rule[] = [
   ]),
   must("ARCP-111", "Who submitted may cancel; who only watches may not.", [
     coreJobs,
+    doorDoor,
     doorJobs,
     doorSessions,
   ]),
@@ -831,10 +838,14 @@ export const rules: readonly Rule[] = [
   should(
     "ARCP-194",
     "Recorded sessions of other runtimes can be replayed, and ours by theirs.",
-    [gaps],
-    "Our files hold what was decided, from which frames are made; no other runtime replays them.",
+    [cliArcpEventFiles, gaps, interopCli],
+    "We replay the files of both published SDKs. Ours hold what was decided, from which frames are made, and no other runtime replays them.",
   ),
-  must("ARCP-195", "What is stored holds no secrets.", [doorSessions, runtimeCredentials]),
+  must("ARCP-195", "What is stored holds no secrets.", [
+    cliArcpEventFiles,
+    doorSessions,
+    runtimeCredentials,
+  ]),
   should("ARCP-196", "Writes are grouped.", [doorSessions]),
   should(
     "ARCP-197",
@@ -855,7 +866,7 @@ export const rules: readonly Rule[] = [
   should(
     "ARCP-200",
     "An agent's context has what it needs to know, and a call for everything it may say.",
-    [server, runtimeRuntime],
+    [server, remoteWorkers, runtimeRuntime],
     "There is no `logger`.",
   ),
   must(
@@ -949,45 +960,25 @@ export const rules: readonly Rule[] = [
   must(
     "ARCP-223",
     "The command line has the commands and flags of the table.",
-    [gaps],
-    "There is no `arcp` command yet.",
+    [cliParse, cliArcp, gaps],
+    "`serve --db` takes a directory, not a file.",
   ),
-  must(
-    "ARCP-224",
-    "Serving has an echo agent, one line when it is ready, and an orderly end.",
-    [gaps],
-    "There is no `arcp` command yet.",
-  ),
+  must("ARCP-224", "Serving has an echo agent, one line when it is ready, and an orderly end.", [
+    cliArcp,
+  ]),
   must(
     "ARCP-225",
     "Submitting prints the result, a failure on stderr, and cancels when interrupted.",
-    [gaps],
-    "There is no `arcp` command yet.",
+    [cliArcp],
   ),
-  must(
-    "ARCP-226",
-    "Tailing prints each event as a line, then the end.",
-    [gaps],
-    "There is no `arcp` command yet.",
-  ),
-  must(
-    "ARCP-227",
-    "Replaying prints one envelope a line, without writing anything.",
-    [gaps],
-    "There is no `arcp` command yet.",
-  ),
-  must(
-    "ARCP-228",
-    "Exit codes mean something, and an error is one line.",
-    [gaps],
-    "There is no `arcp` command yet.",
-  ),
-  should(
-    "ARCP-229",
-    "Address and token may come from the environment.",
-    [gaps],
-    "There is no `arcp` command yet.",
-  ),
+  must("ARCP-226", "Tailing prints each event as a line, then the end.", [cliArcp]),
+  must("ARCP-227", "Replaying prints one envelope a line, without writing anything.", [
+    cliArcpEventFiles,
+    doorReplay,
+    cliArcp,
+  ]),
+  must("ARCP-228", "Exit codes mean something, and an error is one line.", [cliArcp]),
+  should("ARCP-229", "Address and token may come from the environment.", [cliParse, cliArcp]),
   must(
     "ARCP-230",
     "One function mounts the door on any server; adapters build on it.",
@@ -1087,6 +1078,7 @@ export const rules: readonly Rule[] = [
   must("PYR-18", "Nothing is sent that is longer than the Python client reads.", [
     doorDoor,
     doorPython,
+    remoteWorkers,
     runtimeResultStream,
     wireChunks,
     wireDialect,
@@ -1173,12 +1165,10 @@ export const rules: readonly Rule[] = [
     [interopPythonClients],
   ),
   must("PYA-2", "Our example clients pass against the servers of the Python SDK.", [interopClient]),
-  must(
-    "PYA-3",
-    "The command lines of both work with the runtimes of both.",
-    [gaps, interopPythonClients],
-    "The Python command line works with our runtime; there is none of ours yet.",
-  ),
+  must("PYA-3", "The command lines of both work with the runtimes of both.", [
+    interopCli,
+    interopPythonClients,
+  ]),
   must("PYA-4", "Every frame for a Python peer passes its own models.", [
     interopClient,
     interopModels,
