@@ -999,13 +999,13 @@ export const rules: readonly Rule[] = [
     "ARCP-235",
     "The TypeScript SDK's client gets through everything with our runtime.",
     [gaps],
-    "Not tried: that SDK is in no registry.",
+    "Not tried: that SDK could not be had where this was written.",
   ),
   must(
     "ARCP-236",
     "Our client gets through everything with the TypeScript SDK's runtime.",
     [gaps],
-    "Not tried: that SDK is in no registry.",
+    "Not tried: that SDK could not be had where this was written.",
   ),
   must("ARCP-237", "Ours get through everything with each other, over every transport.", [
     interopClientRuntime,
