@@ -91,6 +91,7 @@ export {
 } from "./ids.ts";
 export {
   chainOf,
+  countTold,
   type EndStatus,
   findAsked,
   type Job,

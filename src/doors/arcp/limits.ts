@@ -9,6 +9,8 @@ export const limits = {
   turnMs: 10,
   /** A result that was streamed, put together for a session that takes no pieces. */
   assembledBytesMax: 8_388_608,
+  /** What is read at once of a job's past. */
+  historyEntries: 1_000,
   /** Entries of a page of jobs, by default and at most. */
   pageEntries: 100,
   pageEntriesMax: 1_000,

@@ -1,7 +1,8 @@
 /** What each request of a session leads to. Nothing here waits: answers are queued, and leave when they may. */
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import {
+  countTold,
   type Job,
   type JobId,
   type Refusal,
@@ -9,6 +10,7 @@ import {
   reduce,
   type SessionId,
   type State,
+  skipsOf,
   jobId as toJobId,
 } from "../../core/index.ts";
 import type { Outcome } from "../../plane/index.ts";
@@ -262,22 +264,38 @@ function subscribe(options: ArcpDoorOptions, asking: Asking, envelope: Envelope)
     .catch((fault: unknown) => answer(refusal(asking, envelope.id, failed(options, fault))));
 }
 
-/** How many of a job's events its own session was told up to a number, and where in the log that was. */
+/**
+ * How many of a job's events this session would have been told up to a number of the job's own session, and where in
+ * the log that was. Counted from the end: who comes back has seen most of it.
+ */
 async function countBefore(
   { plane }: ArcpDoorOptions,
   { sessionId }: Asking,
   jobId: JobId,
   fromEventSeq: number,
 ): Promise<Past> {
-  const skips = plane.peek(({ sessions }) => sessions.journals.get(sessionId)?.skips ?? []);
-  let past: Past = { before: 0, after: 0 };
-  for await (const { event, sequence } of plane.stream(`job/${jobId}`)) {
-    if (event.type !== "job.emitted") continue;
-    if ((event.ownSequence ?? 0) > fromEventSeq) break;
-    const isTold = !skips.includes(event.kind);
-    past = { before: past.before + (isTold ? 1 : 0), after: sequence };
+  const { skips, told, newest } = await plane.read(({ sessions, jobs, lastSequence }) => {
+    const skips = skipsOf(sessions, sessionId);
+    const job = jobs.byId.get(jobId);
+    return { skips, told: job ? countTold(jobs, job, skips) : 0, newest: lastSequence };
+  });
+  let later = 0;
+  let beforeSequence = newest + 1;
+  for (;;) {
+    const page = { beforeSequence, count: limits.historyEntries };
+    const entries = await plane.streamBack(`job/${jobId}`, page);
+    for (const { event, sequence } of entries) {
+      beforeSequence = sequence;
+      if (event.type === "job.ended") later += 1;
+      if (event.type !== "job.emitted") continue;
+      const isSeen = event.ownSequence !== undefined && event.ownSequence <= fromEventSeq;
+      if (isSeen) return { before: told - later, after: sequence };
+      if (!skips.includes(event.kind)) later += 1;
+    }
+    if (entries.length === 0) return { before: 0, after: 0 };
+    // A job may have said a million things; others have their turn in between.
+    await nextTurn();
   }
-  return past;
 }
 
 type Past = { readonly before: number; readonly after: number };
