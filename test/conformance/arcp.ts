@@ -21,7 +21,6 @@ export type Vector = {
   readonly notMet?: string;
 };
 
-const server = "src/arcp-server.test.ts";
 const cliArcpEventFiles = "src/cli/arcp/event-files.test.ts";
 const cliParse = "src/cli/parse.test.ts";
 const clientAcknowledging = "src/client/arcp/acknowledging.test.ts";
@@ -77,6 +76,7 @@ const cliArcp = "test/cli/arcp.test.ts";
 const clientArcpBrowser = "test/client/arcp-browser.test.ts";
 const packageTest = "test/client/package.test.ts";
 const gaps = "test/conformance/arcp-gaps.test.ts";
+const server = "test/conformance/arcp-server.test.ts";
 const interopCli = "test/interop/arcp-cli.test.ts";
 const interopClientRuntime = "test/interop/arcp-client-runtime.test.ts";
 const interopClient = "test/interop/arcp-client.test.ts";
@@ -258,7 +258,7 @@ export const rules: readonly Rule[] = [
   should(
     "ARCP-42",
     "A process and a child each become a transport in one call; a child exits when its input ends and nothing runs.",
-    [server, cliArcp],
+    [cliArcp, server],
   ),
   must(
     "ARCP-43",
@@ -393,10 +393,10 @@ export const rules: readonly Rule[] = [
     [clientClient, wireHeartbeat],
   ),
   must("ARCP-73", "Timers keep no process alive, survive stalls, and end with the connection.", [
-    server,
     clientAcknowledging,
     clientClient,
     wireHeartbeat,
+    server,
   ]),
   must("ARCP-74", "An acknowledgement only moves forward, is clamped, and frees what it covers.", [
     coreSessions,
@@ -866,7 +866,7 @@ export const rules: readonly Rule[] = [
   should(
     "ARCP-200",
     "An agent's context has what it needs to know, and a call for everything it may say.",
-    [server, remoteWorkers, runtimeRuntime],
+    [remoteWorkers, runtimeRuntime, server],
     "There is no `logger`.",
   ),
   must(
@@ -883,18 +883,18 @@ export const rules: readonly Rule[] = [
   must(
     "ARCP-203",
     "Defaults are those of the table.",
-    [server, doorJobs, gaps],
+    [doorJobs, gaps, server],
     "A session can be resumed from 1,000,000 events back and not 10,000, and ended jobs are remembered for a day, as their keys are, and not for an hour.",
   ),
   must(
     "ARCP-204",
     "A runtime has no unhandled rejections, forgets ended jobs, and closes without a rest.",
-    [server, coreJobs],
+    [coreJobs, server],
   ),
   should(
     "ARCP-205",
     "Hooks decide who may observe, narrow leases, audit, and hear of failed revocations.",
-    [server, coreGrants, doorJobs, runtimeCredentials],
+    [coreGrants, doorJobs, runtimeCredentials, server],
   ),
   should(
     "ARCP-206",
@@ -903,8 +903,8 @@ export const rules: readonly Rule[] = [
     "A client is made by connecting, so that `connect` and `resume` are static. There is no `logger`.",
   ),
   should("ARCP-207", "A submit resolves when it is accepted, with a handle for all that follows.", [
-    server,
     clientClient,
+    server,
   ]),
   must(
     "ARCP-208",
@@ -982,7 +982,7 @@ export const rules: readonly Rule[] = [
   must(
     "ARCP-230",
     "One function mounts the door on any server; adapters build on it.",
-    [server, transportWebSocket],
+    [transportWebSocket, server],
     "One function takes the servers of all frameworks; there is no package for each, and nothing for Bun.",
   ),
   must("ARCP-231", "Apps of ours guard ordinary requests with the same list of hosts.", [

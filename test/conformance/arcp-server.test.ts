@@ -4,13 +4,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { test } from "node:test";
-import { ARCPRuntime, ARCPServer, type ARCPServerOptions } from "./arcp-server.ts";
-import { ARCPClient } from "./client/arcp/index.ts";
-import { limits as doorLimits } from "./doors/arcp/index.ts";
-import { limits as runtimeLimits } from "./runtime/limits.ts";
-import { fromChild, pairMemoryTransports } from "./transport/index.ts";
-import { limits as transportLimits } from "./transport/limits.ts";
-import { features, limits as wireLimits } from "./wire/arcp/index.ts";
+import { ARCPRuntime, ARCPServer, type ARCPServerOptions } from "../../src/arcp-server.ts";
+import { ARCPClient } from "../../src/client/arcp/index.ts";
+import { limits as doorLimits } from "../../src/doors/arcp/index.ts";
+import { limits as runtimeLimits } from "../../src/runtime/limits.ts";
+import { fromChild, pairMemoryTransports } from "../../src/transport/index.ts";
+import { limits as transportLimits } from "../../src/transport/limits.ts";
+import { features, limits as wireLimits } from "../../src/wire/arcp/index.ts";
 
 const bearer = { "demo-token": "ada", "other-token": "eve" };
 
@@ -169,7 +169,7 @@ test("[ARCP-205] who may see jobs of others is asked for each, with what it want
   await using server = await ARCPServer.open({
     bearer,
     authorizeObserve: (principal, job, operation) => {
-      asked.push([principal, job.agent, job.principal, operation]);
+      asked.push(`${principal} ${job.agent} ${job.principal} ${operation}`);
       return operation === "list";
     },
     narrowLease: (lease, principal) => (principal === "eve" ? {} : lease),
@@ -183,10 +183,7 @@ test("[ARCP-205] who may see jobs of others is asked for each, with what it want
   assert.deepEqual((await eve.submit({ agent: "echo", lease })).lease, {});
   assert.equal((await eve.listJobs()).jobs.length, 2);
   await assert.rejects(eve.subscribe(job.jobId), { code: "PERMISSION_DENIED" });
-  assert.deepEqual(asked, [
-    ["eve", "echo", "ada", "list"],
-    ["eve", "echo", "ada", "subscribe"],
-  ]);
+  assert.deepEqual(new Set(asked), new Set(["eve echo ada list", "eve echo ada subscribe"]));
 });
 
 test("[ARCP-203] defaults are those of the table, where none is noted as another", () => {
@@ -208,8 +205,10 @@ test("[ARCP-203] defaults are those of the table, where none is noted as another
   assert.deepEqual([chunkBytesMax, resultBytesMax], [1_048_576, 268_435_456]);
 });
 
-const module = JSON.stringify(new URL("arcp-server.ts", import.meta.url).href);
-const clientModule = JSON.stringify(new URL("client/arcp/index.ts", import.meta.url).href);
+const module = JSON.stringify(new URL("../../src/arcp-server.ts", import.meta.url).href);
+const clientModule = JSON.stringify(
+  new URL("../../src/client/arcp/index.ts", import.meta.url).href,
+);
 
 /** Runs a program of its own; what it prints and how it ended. */
 async function run(
@@ -321,7 +320,7 @@ test("[ARCP-233] a runtime brings no framework along", async () => {
 });
 
 test("[ARCP-230] NOT MET: there are no packages for frameworks, whose servers all take the one function", async () => {
-  const names = Object.keys(await import("./arcp-server.ts"));
+  const names = Object.keys(await import("../../src/arcp-server.ts"));
   assert(names.includes("attachArcpUpgrade"));
   assert.deepEqual(
     names.filter((name) => /Express|Fastify|Hono|^serveArcp$/.test(name)),
