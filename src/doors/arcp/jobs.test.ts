@@ -703,11 +703,11 @@ test("refusals say lease, or neither: grant is nobody's word but ours", async ()
 class UnreadableLog extends MemoryLog {
   isUnreadable = false;
 
-  override readStream(
-    ...range: Parameters<MemoryLog["readStream"]>
-  ): ReturnType<MemoryLog["readStream"]> {
+  override readStreamBack(
+    ...range: Parameters<MemoryLog["readStreamBack"]>
+  ): ReturnType<MemoryLog["readStreamBack"]> {
     if (this.isUnreadable) return Promise.reject(new Error("the disk is wet"));
-    return super.readStream(...range);
+    return super.readStreamBackBack(...range);
   }
 }
 
