@@ -707,7 +707,7 @@ class UnreadableLog extends MemoryLog {
     ...range: Parameters<MemoryLog["readStreamBack"]>
   ): ReturnType<MemoryLog["readStreamBack"]> {
     if (this.isUnreadable) return Promise.reject(new Error("the disk is wet"));
-    return super.readStreamBackBack(...range);
+    return super.readStreamBack(...range);
   }
 }
 
