@@ -27,6 +27,8 @@ export type Jobs = {
   readonly pending: ReadonlySet<JobId>;
   /** Ended ones of each principal that may be forgotten, in the order in which they ended. */
   readonly ended: ReadonlyMap<string, Pick<PriorityMap<JobId>, "least" | "size">>;
+  /** The same of those with a key: forgotten with them, a request that is made again would be another. */
+  readonly endedWithKey: ReadonlyMap<string, Pick<PriorityMap<JobId>, "least" | "size">>;
   readonly lastPlace: number;
   readonly bytes: number;
   readonly due: Pick<PriorityMap<JobId>, "first">;
@@ -45,6 +47,7 @@ export type OwnJobs = {
   readonly byPrincipal: Map<string, Roll<JobId>>;
   readonly pending: Set<JobId>;
   readonly ended: Map<string, PriorityMap<JobId>>;
+  readonly endedWithKey: Map<string, PriorityMap<JobId>>;
   lastPlace: number;
   bytes: number;
   readonly due: PriorityMap<JobId>;
@@ -77,6 +80,7 @@ export function emptyJobs(): OwnJobs {
     byPrincipal: new Map(),
     pending: new Set(),
     ended: new Map(),
+    endedWithKey: new Map(),
     lastPlace: 0,
     bytes: 0,
     due: new PriorityMap(),
@@ -121,11 +125,16 @@ function fileByTime(jobs: OwnJobs, job: Job): void {
   if (dueAtMs === Number.POSITIVE_INFINITY) jobs.due.delete(id);
   else jobs.due.set(id, dueAtMs);
   if (job.state !== "ended") return;
-  const ended = jobs.ended.get(principal) ?? new PriorityMap();
+  const shelf = shelfOf(jobs, job);
+  const ended = shelf.get(principal) ?? new PriorityMap();
   if (isHeld) ended.delete(id);
   else ended.set(id, job.endedSequence);
-  if (ended.size === 0) jobs.ended.delete(principal);
-  else jobs.ended.set(principal, ended);
+  if (ended.size === 0) shelf.delete(principal);
+  else shelf.set(principal, ended);
+}
+
+function shelfOf({ ended, endedWithKey }: OwnJobs, { key }: Job): OwnJobs["ended"] {
+  return key ? endedWithKey : ended;
 }
 
 function fileAgain(jobs: OwnJobs, id: JobId): void {
@@ -158,9 +167,10 @@ export function deleteJob(jobs: OwnJobs, id: JobId): void {
   if (key) jobs.byKey.delete(keyOf(principal, key));
   jobs.byRequest.delete(requestKey(sessionIds[0], job.requestId));
   take(jobs.unfinished, sessionIds[0], id);
-  const ended = jobs.ended.get(principal);
+  const shelf = shelfOf(jobs, job);
+  const ended = shelf.get(principal);
   ended?.delete(id);
-  if (ended?.size === 0) jobs.ended.delete(principal);
+  if (ended?.size === 0) shelf.delete(principal);
   jobs.pending.delete(id);
   jobs.budgets.delete(id);
   jobs.reservations.delete(id);

@@ -521,10 +521,18 @@ function endTree(jobs: Jobs, job: Job, outcome: Outcome, nowMs: number): JobEven
 
 /** At the bound, as many of the same principal are forgotten as end, those that ended first. */
 function withRoom(jobs: Jobs, { principal }: Job, events: JobEvent[]): JobEvent[] {
-  const count = events.filter(({ type }) => type === "job.ended").length;
-  const ended = jobs.ended.get(principal);
-  if (!ended || count === 0) return events;
-  const first = ended.least(ended.size + count - limits.endedJobsMax);
+  const ending = events.flatMap((event) =>
+    event.type === "job.ended" ? (jobs.byId.get(event.jobId) ?? []) : [],
+  );
+  const withKey = ending.filter(({ key }) => key !== undefined).length;
+  const oldest = (shelf: Jobs["ended"], count: number, max: number): readonly JobId[] => {
+    const ended = shelf.get(principal);
+    return ended && count > 0 ? ended.least(ended.size + count - max) : [];
+  };
+  const first = [
+    ...oldest(jobs.ended, ending.length - withKey, limits.endedJobsMax),
+    ...oldest(jobs.endedWithKey, withKey, limits.endedJobsWithKeyMax),
+  ];
   return [...events, ...first.map((jobId): JobEvent => ({ type: "job.forgotten", jobId }))];
 }
 

@@ -33,6 +33,8 @@ export const limits = {
   jobBytesMax: 1_000_000_000,
   /** Of the jobs of one principal that have ended, the most recent are remembered, for this long. */
   endedJobsMax: 1_000,
+  /** Those with a key besides, so that a request that is made again is known for as long. Some 30 MB. */
+  endedJobsWithKeyMax: 20_000,
   endedJobKeptMs: 86_400_000,
   delegationDepthMax: 8,
   /** What one job has set aside and not settled. */

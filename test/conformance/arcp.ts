@@ -478,7 +478,6 @@ export const rules: readonly Rule[] = [
     "ARCP-94",
     "Equal parameters are equal as canonical JSON, per principal and key, for a day.",
     [doorJobs, wireCanonical],
-    "A key is forgotten with its job, and of a principal's ended jobs the last 1,000 are remembered: keys of a busy one live for less than a day.",
   ),
   must("ARCP-95", "The same key with equal parameters gets the acceptance again and no new job.", [
     coreJobs,
