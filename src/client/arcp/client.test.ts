@@ -547,6 +547,38 @@ function subscribed(requestId: string, more: JsonObject = {}): JsonObject {
   };
 }
 
+test("[ARCP-136] what happens while the answer to a subscribe is under way is in the history once", async () => {
+  await using scene = await open();
+  const { runtime, client } = scene;
+  const job = await accepted(scene, "job_5");
+  const subscribing = client.subscribe("job_5", { history: true });
+  const { id } = await runtime.last("job.subscribe");
+  await runtime.event("job_5", "one");
+  await runtime.say("job.subscribed", subscribed(id, { replayed: true, subscribed_from: 2 }));
+  await runtime.event("job_5", "one");
+  await runtime.result("job_5", 1);
+  assert.deepEqual(await texts(job), ["one"]);
+  assert.deepEqual(await texts(await subscribing), ["one"]);
+});
+
+test("[ARCP-136] [ARCP-141] a job that ends before the answer to a subscribe is told whole after it", async () => {
+  await using scene = await open();
+  const { runtime, client } = scene;
+  const job = await accepted(scene, "job_5");
+  const subscribing = client.subscribe("job_5", { history: true });
+  const { id } = await runtime.last("job.subscribe");
+  await runtime.event("job_5", "one");
+  await runtime.result("job_5", 1);
+  await runtime.say("job.subscribed", subscribed(id, { replayed: true, subscribed_from: 4 }));
+  await runtime.event("job_5", "one");
+  await runtime.result("job_5", 1);
+  const watched = await subscribing;
+  assert.deepEqual(await texts(job), ["one"]);
+  assert.deepEqual(await texts(watched), ["one"]);
+  assert.equal((await watched.done).result, 1);
+  await watched.cancel();
+});
+
 test("[ARCP-142] whoever unsubscribes hears no more, and the runtime is told once nobody is left", async () => {
   await using scene = await open();
   const { runtime, client } = scene;
@@ -730,6 +762,43 @@ test("[ARCP-220] what is replayed of a job before its acceptance is told again i
   assert.equal((await (await good).done).result, 2);
   assert.deepEqual(await texts(await bad), ["two"]);
   await assert.rejects((await bad).done, { code: "TIMEOUT" });
+});
+
+test("[ARCP-208] [ARCP-220] a submit whose answer was lost has what its job said before the answer comes again", async () => {
+  await using scene = await open();
+  const { runtime, client, time } = scene;
+  await accepted(scene);
+  const traceId = "2".repeat(32);
+  const submitting = client.submit({ agent: "a", traceId });
+  await settled();
+  await runtime.drop();
+  await time.pass(250);
+  const about = { jobId: "job_2", traceId };
+  const payload = { kind: "thought", ts: "2026-05-13T00:00:00Z", body: { text: "one" } };
+  await runtime.say("job.event", payload, { ...about, eventSeq: runtime.nextSeq() });
+  const end = { final_status: "success", result: 7, completed_at: "2026-05-13T00:00:00Z" };
+  await runtime.say("job.result", end, { ...about, eventSeq: runtime.nextSeq() });
+  await runtime.accept(await runtime.last("job.submit"), "job_2");
+  const job = await submitting;
+  assert.deepEqual(await texts(job), ["one"]);
+  assert.equal((await job.done).result, 7);
+  await job.cancel();
+});
+
+test("[ARCP-214] [ARCP-220] and so has one whose job failed, which is no refusal of it", async () => {
+  await using scene = await open();
+  const { runtime, client, time } = scene;
+  const submitting = client.submit({ agent: "a", idempotencyKey: "k" });
+  await settled();
+  await runtime.drop();
+  await time.pass(250);
+  await runtime.event("job_2", "one");
+  const failure = { final_status: "error", code: "TIMEOUT", message: "late", retryable: true };
+  await runtime.say("job.error", failure, { jobId: "job_2", eventSeq: runtime.nextSeq() });
+  await runtime.accept(await runtime.last("job.submit"), "job_2");
+  const job = await submitting;
+  assert.deepEqual(await texts(job), ["one"]);
+  await assert.rejects(job.done, { code: "TIMEOUT" });
 });
 
 test("[ARCP-220] otherwise it rejects, unless it has an idempotency key", async () => {
@@ -956,6 +1025,12 @@ test("[ARCP-128] a streamed result is put together from its pieces, and is whole
   await chunk("short", { chunk_seq: 0, data: "x", more: false });
   await end("short", 2);
   await assert.rejects(short.collectChunks(), { code: "INTERNAL_ERROR" });
+  // Its worker was lost before the end, and it was run again.
+  const again = await accepted(scene, "again");
+  await chunk("again", { result_id: "first", chunk_seq: 0, data: "lost", more: false });
+  await chunk("again", { chunk_seq: 0, data: "found", more: false });
+  await end("again", 5);
+  assert.equal(await again.collectChunks(), "found");
 });
 
 test("[ARCP-54] a result that came whole is as good as one that was streamed", async () => {

@@ -226,7 +226,7 @@ export class ARCPClient implements AsyncDisposable {
     const { promise, resolve, reject } = Promise.withResolvers<SubscribedJob>();
     const following = this.#session.subscribing(jobId);
     try {
-      const waiting = this.#session.ask({
+      this.#session.ask({
         kind: "subscribe",
         jobId,
         request: {
@@ -235,10 +235,7 @@ export class ARCPClient implements AsyncDisposable {
           payload: printSubscribe({ jobId, history, fromEventSeq }),
         },
         answered: (subscribed) => {
-          this.#session.subscribed(subscribed, following, {
-            // What was sent before the connection was lost is sent again.
-            comesAgain: history && waiting.isRepeated,
-          });
+          this.#session.subscribed(subscribed, following);
           resolve(new SubscribedJob(subscribed, following, this.#handles));
         },
         refused: reject,

@@ -6,6 +6,7 @@ import {
   decodeBase64,
   decodedBytes,
   isObject,
+  type JobOutcome,
   type JobResult,
   printTimestamp,
 } from "../../wire/arcp/index.ts";
@@ -38,11 +39,18 @@ export class Following {
   #kept: Feed<ReceivedEvent> | undefined = eventFeed();
   #end: { readonly error: ArcpError | undefined } | undefined;
   #onEnd: (() => void)[] = [];
+  /** While its subscribe has no answer, how the job ended is only noted: all may be told again after it. */
+  #isAwaited = false;
+  #noted: (() => void) | undefined;
 
   constructor() {
     this.done = this.#done.promise;
     this.done.catch(() => {});
     if (this.#kept) this.#feeds.add(this.#kept);
+  }
+
+  get isOver(): boolean {
+    return this.#end !== undefined;
   }
 
   /** The number of the first event that a reader of ours has not come to yet. */
@@ -62,8 +70,28 @@ export class Following {
     if (event.kind !== "result_chunk") return;
     const { view } = event;
     if (view?.kind !== "result_chunk") return;
+    // The last piece is not the end of them: a job that is run again makes its result again.
     this.#chunks.push(view);
-    if (!view.more) this.#chunks.end();
+  }
+
+  /** Its subscribe is under way. */
+  awaitAnswer(): void {
+    this.#isAwaited = true;
+  }
+
+  answered(): void {
+    this.#isAwaited = false;
+    this.#noted?.();
+  }
+
+  /** The job has ended. */
+  conclude(outcome: JobOutcome): void {
+    const end = (): void => {
+      if (outcome.status === "success") this.succeed(outcome);
+      else this.fail(ArcpError.fromPayload(outcome.error));
+    };
+    if (this.#isAwaited) this.#noted = end;
+    else end();
   }
 
   succeed(result: JobResult): void {
@@ -87,6 +115,7 @@ export class Following {
     this.#kept = eventFeed();
     this.#feeds.add(this.#kept);
     this.#chunks = chunkFeed();
+    this.#noted = undefined;
   }
 
   /** Called once, when it is over; at once, if it is. */
@@ -113,7 +142,10 @@ export class Following {
   async collectChunks(): Promise<string | Uint8Array> {
     let assembly: Assembly | undefined;
     for await (const chunk of this.#chunks) {
-      assembly ??= new Assembly(chunk.resultId, limits.resultBytesMax);
+      // Under another id, if the job is run again: what came before was never finished, and is no part of it.
+      if (assembly?.resultId !== chunk.resultId) {
+        assembly = new Assembly(chunk.resultId, limits.resultBytesMax);
+      }
       const problem = assembly.add(chunk);
       if (problem) throw unreadable(problem.message);
     }

@@ -64,7 +64,7 @@ export class JobHandle {
     return this.#following.events(options);
   }
 
-  /** The pieces of a streamed result as they come, each once. */
+  /** The pieces of a streamed result as they come, each once. A job that is run again begins anew, with another id. */
   chunks(): AsyncIterableIterator<Chunk, undefined> {
     return this.#following.chunks();
   }

@@ -1,6 +1,6 @@
 /** The jobs that somebody follows here, and who is told of which of their events. */
 import { type Cursors, own, type Series } from "./cursors.ts";
-import type { Following } from "./following.ts";
+import { Following } from "./following.ts";
 import { limits } from "./limits.ts";
 
 export type Followed = {
@@ -24,6 +24,8 @@ export class Jobs {
   readonly #followed = new Map<string, Followed>();
   /** What is over may still be heard of: the series that it is counted in. */
   readonly #forgotten = new Map<string, Series>();
+  /** Heard of before the answer to who asked for them: that was lost with a connection, and comes again. */
+  readonly #unclaimed = new Map<string, Following>();
 
   get(jobId: string | undefined): Followed | undefined {
     return jobId === undefined ? undefined : this.#followed.get(jobId);
@@ -32,7 +34,7 @@ export class Jobs {
   /** Followed now, or a while ago. */
   isKnown(jobId: string | undefined): boolean {
     if (jobId === undefined) return false;
-    return this.#followed.has(jobId) || this.#forgotten.has(jobId);
+    return this.#followed.has(jobId) || this.#forgotten.has(jobId) || this.#unclaimed.has(jobId);
   }
 
   isOver(jobId: string): boolean {
@@ -56,6 +58,27 @@ export class Jobs {
     followed.submitted.add(following);
     followed.isOwn ||= isOwn;
     return followed;
+  }
+
+  /** For a job that nobody here has been told is theirs; nothing, if there are far too many. */
+  unclaimed(jobId: string): Following | undefined {
+    const known = this.#unclaimed.get(jobId);
+    if (known || this.#unclaimed.size >= limits.unclaimedMax) return known;
+    const following = new Following();
+    this.#unclaimed.set(jobId, following);
+    return following;
+  }
+
+  /** With what was heard of the job so far. */
+  claim(jobId: string): Following {
+    const following = this.#unclaimed.get(jobId) ?? new Following();
+    this.#unclaimed.delete(jobId);
+    return following;
+  }
+
+  /** Nobody will ask for them. */
+  dropUnclaimed(): void {
+    this.#unclaimed.clear();
   }
 
   subscribed(jobId: string, following: Following): Followed {

@@ -33,8 +33,8 @@ export const limits = {
   pendingMax: 10_000,
   /** Jobs that are over, so that what still arrives of them is known for what it is. */
   forgottenJobsMax: 4_096,
-  /** Events that are replayed before the acceptance of their job is told again. */
-  straysMax: 65_536,
+  /** Jobs that are heard of before the answers that say whose they are. */
+  unclaimedMax: 1_000,
   /** Frames that wait for a slow handler; beyond, the oldest are dropped and reported. */
   handlerFramesMax: 4_096,
 

@@ -191,7 +191,7 @@ test("only what went out before is sent again", () => {
   const fresh = pending.add("2", submit("t2"));
   pending.renew(fresh, "2");
   assert.equal(fresh.isRepeated, false);
-  assert.equal(pending.hasRepeatedSubmit(), false);
+  assert.equal(pending.isAskingAgain, false);
   for (const waiting of pending.all()) pending.renew(waiting, waiting.id);
-  assert.equal(pending.hasRepeatedSubmit(), true);
+  assert.equal(pending.isAskingAgain, true);
 });

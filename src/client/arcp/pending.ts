@@ -121,9 +121,21 @@ export class Pending {
     return this.#oldest(isSubscribeOf(jobId)) !== undefined;
   }
 
-  /** Whether the answer to a submit may have been lost with a connection. */
-  hasRepeatedSubmit(): boolean {
-    return this.#oldest(isRepeatedSubmit) !== undefined;
+  /** Whether a job's frames may be for a submit whose answer was lost with a connection. */
+  mayHaveAsked(
+    traceId: string | undefined,
+    { isFollowed }: { readonly isFollowed: boolean },
+  ): boolean {
+    // A job that nobody here follows may have been asked for with a key, under another trace.
+    const isTheirs = (waiting: Waiting): boolean =>
+      hasTrace(traceId)(waiting) ||
+      (!isFollowed &&
+        (traceId === undefined || (waiting.call.kind === "submit" && waiting.call.hasKey)));
+    return this.#oldest(both(isAskedAgain, isTheirs)) !== undefined;
+  }
+
+  get isAskingAgain(): boolean {
+    return this.#oldest(isAskedAgain) !== undefined;
   }
 
   /** ARCP-213. A child's acceptance is told to its parent's session, too, and answers nothing there. */
@@ -252,7 +264,7 @@ function isSubmit(waiting: Waiting): waiting is Waiting<SubmitCall> {
   return waiting.call.kind === "submit";
 }
 
-function isRepeatedSubmit(waiting: Waiting): waiting is Waiting<SubmitCall> {
+function isAskedAgain(waiting: Waiting): waiting is Waiting<SubmitCall> {
   return isSubmit(waiting) && waiting.isRepeated;
 }
 

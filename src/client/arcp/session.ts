@@ -57,14 +57,12 @@ import {
   peers,
 } from "./python-peer.ts";
 import { beginAnew, type Resumption, resume } from "./resumption.ts";
-import { Strays } from "./strays.ts";
 
 export class Session implements Receiver {
   readonly handlers: Handlers;
   readonly jobs: Jobs = new Jobs();
   readonly #settings: Settings;
   readonly #pending = new Pending();
-  readonly #strays = new Strays();
   readonly #leaving = new AbortController();
   /** Where a session of another program's is taken up. */
   readonly #takenUp: ResumePoint | undefined;
@@ -191,21 +189,21 @@ export class Session implements Receiver {
 
   /** Takes note of a job that this session has submitted. */
   accepted({ jobId }: Accepted, envelope: Envelope): Following {
-    const following = new Following();
+    const following = this.jobs.claim(jobId);
     const isElsewhere =
       envelope.sessionId !== undefined && envelope.sessionId !== this.welcome.sessionId;
     const mustAsk = isElsewhere && !this.traits.continuesJobs;
     const followed = this.jobs.submitted(jobId, following, !mustAsk);
     // Somebody else's session gets its events (PYC-17).
     if (mustAsk) this.#follow(followed, { history: true });
-    for (const stray of this.#strays.claim(jobId)) this.#handle(stray);
-    if (!this.#pending.hasRepeatedSubmit()) this.#strays.clear();
+    else if (following.isOver) this.#release(followed);
     return following;
   }
 
   /** The follower is there before the answer: events may be, too (ARCP-216, PYC-13). */
   subscribing(jobId: string): Following {
     const following = new Following();
+    following.awaitAnswer();
     this.#cursors.begin(jobId);
     this.jobs.subscribed(jobId, following);
     return following;
@@ -214,14 +212,16 @@ export class Session implements Receiver {
   subscribed(
     { jobId, subscribedFrom, replayed, currentStatus }: Subscribed,
     following: Following,
-    { comesAgain }: { readonly comesAgain: boolean },
   ): void {
-    if (comesAgain && this.traits.continuesJobs) following.discard();
     const followed = this.jobs.get(jobId);
     const isBehind = subscribedFrom > this.lastEventSeq;
     if (followed && replayed && isBehind && !this.traits.countsSubscriptionsApart) {
+      // All of the past is yet to come, also what came of it before: to others here, or to the same request.
+      following.discard();
       followed.history = { following, untilSeq: subscribedFrom };
     }
+    following.answered();
+    if (followed && following.isOver) this.#release(followed);
     // Nothing will come of a job that was over before anybody asked (PYC-15).
     if (!this.traits.continuesJobs && isFinished(currentStatus)) {
       this.settle(jobId, lostInBetween(jobId));
@@ -384,6 +384,7 @@ export class Session implements Receiver {
   #settle(waiting: Waiting, tell: () => void): void {
     this.#pending.remove(waiting);
     tell();
+    if (!this.#pending.isAskingAgain) this.jobs.dropUnclaimed();
   }
 
   /** Whether this frame is to be looked at: it is no duplicate, and nothing before it is missing (ARCP-120). */
@@ -425,28 +426,29 @@ export class Session implements Receiver {
 
   #tell(envelope: Envelope, event: ReceivedEvent): void {
     const followed = this.jobs.get(envelope.jobId ?? event.jobId);
-    if (!followed) {
-      this.#stray(envelope);
-      return;
-    }
     for (const following of this.#audience(followed, envelope)) following.take(event);
   }
 
-  /** Whether it is of a job whose acceptance may still come. */
-  #isStray(jobId: string | undefined): jobId is string {
-    return jobId !== undefined && !this.jobs.isKnown(jobId) && this.#pending.hasRepeatedSubmit();
+  /** Only what has a number is told again after a loss (ARCP-65): what a job said may come before its acceptance. */
+  #mayBeAskedFor({ jobId, traceId }: Envelope): boolean {
+    const isFollowed = this.jobs.get(jobId) !== undefined;
+    return this.#pending.mayHaveAsked(traceId, { isFollowed });
   }
 
-  #stray(envelope: Envelope): void {
+  #unclaimed(envelope: Envelope): readonly Following[] {
     const { jobId } = envelope;
-    if (!this.#isStray(jobId) || this.#strays.keep(jobId, envelope)) return;
-    this.malformed(`an event of job ${jobId} was dropped: too many wait for an acceptance`);
+    if (jobId === undefined || !this.#mayBeAskedFor(envelope)) return [];
+    const following = this.jobs.unclaimed(jobId);
+    return following ? [following] : [];
   }
 
-  #audience(followed: Followed, { eventSeq }: Envelope): readonly Following[] {
+  #audience(followed: Followed | undefined, envelope: Envelope): readonly Following[] {
+    const { eventSeq } = envelope;
+    const unclaimed = this.#unclaimed(envelope);
+    if (!followed) return unclaimed;
     const { countsSubscriptionsApart } = this.traits;
     const numbered = { series: this.#series, eventSeq, areApart: countsSubscriptionsApart };
-    return this.jobs.audience(followed, numbered);
+    return [...this.jobs.audience(followed, numbered), ...unclaimed];
   }
 
   #outcome(envelope: Envelope, outcome: JobOutcome): void {
@@ -455,7 +457,8 @@ export class Session implements Receiver {
       const { error, requestId } = outcome;
       const refusal = { code: error.code, requestId, jobId, traceId: envelope.traceId };
       // A runtime that says what it refuses has ended a job that we do not know of yet.
-      const isEnd = requestId === undefined && this.#echoesRequests && this.#isStray(jobId);
+      const isEnd =
+        requestId === undefined && this.#echoesRequests && this.#mayBeAskedFor(envelope);
       const waiting =
         envelope.type === "job.error" && !isEnd
           ? this.#pending.ofJobError(refusal, this.jobs.isKnown(jobId))
@@ -466,25 +469,18 @@ export class Session implements Receiver {
       }
     }
     const followed = this.jobs.get(jobId);
-    if (!followed) {
-      this.#stray(envelope);
-      return;
+    for (const following of this.#audience(followed, envelope)) following.conclude(outcome);
+    if (followed) this.#release(followed);
+  }
+
+  /** Those for whom it is over hear no more of it. */
+  #release({ jobId, submitted, subscribed }: Followed): void {
+    for (const followings of [submitted, subscribed]) {
+      for (const following of followings) if (following.isOver) followings.delete(following);
     }
-    const audience = this.#audience(followed, envelope);
-    for (const following of audience) {
-      if (outcome.status === "success") following.succeed(outcome);
-      else following.fail(ArcpError.fromPayload(outcome.error));
-    }
-    const isForAll = audience.length === followed.submitted.size + followed.subscribed.size;
-    if (!isForAll) {
-      for (const following of audience) {
-        followed.submitted.delete(following);
-        followed.subscribed.delete(following);
-      }
-      return;
-    }
-    this.jobs.forget(followed.jobId);
-    this.answerCancels(followed.jobId);
+    if (submitted.size + subscribed.size > 0) return;
+    this.jobs.forget(jobId);
+    this.answerCancels(jobId);
   }
 
   /** It answers one request, or is about the session (ARCP-59, 215). */
@@ -689,7 +685,7 @@ export class Session implements Receiver {
   /** The session is gone, and with it everything that only it knew of. */
   #loseSession(error: ArcpError): void {
     this.#isGone = true;
-    this.#strays.clear();
+    this.jobs.dropUnclaimed();
     this.#tellGap(error);
     for (const waiting of this.#pending.all()) {
       const canWait = waiting.call.kind === "submit" || waiting.call.kind === "list";
@@ -782,7 +778,7 @@ export class Session implements Receiver {
     if (this.#ended) return;
     this.#ended = error;
     this.#detach();
-    this.#strays.clear();
+    this.jobs.dropUnclaimed();
     this.#leaving.abort(error);
     for (const waiting of this.#pending.all()) {
       this.#settle(waiting, () => waiting.call.refused(error));

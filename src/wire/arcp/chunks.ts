@@ -115,13 +115,13 @@ export type Assembled =
  * text, else bytes (ARCP-128). Holds no more than it is told to.
  */
 export class Assembly {
-  readonly #resultId: string;
+  readonly resultId: string;
   readonly #bytesMax: number;
   readonly #chunks = new Map<number, Chunk>();
   #bytes = 0;
 
   constructor(resultId: string, bytesMax: number = limits.resultBytesMax) {
-    this.#resultId = resultId;
+    this.resultId = resultId;
     this.#bytesMax = bytesMax;
   }
 
@@ -133,7 +133,7 @@ export class Assembly {
   /** What is wrong with the chunk, if anything; then it is not kept. */
   add(chunk: Chunk): Problem | undefined {
     const { resultId, chunkSeq, data, encoding } = chunk;
-    if (resultId !== this.#resultId) return problemAt("result_id", "the one of this result");
+    if (resultId !== this.resultId) return problemAt("result_id", "the one of this result");
     if (!isInteger(chunkSeq) || chunkSeq < 0)
       return problemAt("chunk_seq", "an integer, 0 or more");
     if (this.#chunks.has(chunkSeq)) return undefined;
