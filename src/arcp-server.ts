@@ -153,6 +153,8 @@ export type DoorSettings = RejectionOptions & {
   readonly resultBytesMax?: number;
   /** Whether what a tool or an agent threw says that an upstream's limit for spending is reached. */
   readonly isSpendLimit?: (error: unknown) => boolean;
+  /** Told what a handler threw: callers get its message, where it was thrown is yours alone. */
+  readonly onAgentError?: (error: unknown, job: SeenJob) => void;
   /** Told of credentials that cannot be revoked, though they were tried several times. */
   readonly onRevocationFailure?: RuntimeOptions["onRevocationFailure"];
   /** Told why a job got no credentials. That may have a secret in it, so that nobody else is. */
@@ -207,7 +209,7 @@ export class ARCPServer implements AsyncDisposable {
   constructor(plane: Plane, clock: Clock, settings: DoorSettings) {
     const { onFault = warn, authorizeObserve, runtime, features, bearer } = settings;
     const { provisioner, onRevocationFailure, onIssueFailure } = settings;
-    const { around, wrap = asItIs } = settings;
+    const { around, wrap = asItIs, onAgentError } = settings;
     this.plane = plane;
     this.#graceMs = settings.closeGraceMs ?? settings.cancelGraceMs ?? limits.cancelGraceMs;
     this.#wrap = wrap;
@@ -230,6 +232,7 @@ export class ARCPServer implements AsyncDisposable {
       resultBytesMax: settings.resultBytesMax,
       jobsOfSessionMax: settings.jobsPerSessionMax,
       isSpendLimit: settings.isSpendLimit,
+      onAgentError: onAgentError && ((error, job) => onAgentError(error, seen(job))),
       onFault,
     });
     const { mayWork = () => false, workerGraceMs: graceMs } = settings;

@@ -151,6 +151,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       runtime: { name: "tipstaff", version: options.version },
       closeGraceMs: stopMs,
       cancelAcrossSessions: true,
+      onAgentError: (error, { agent, jobId }) => warn(`agent ${agent} failed in ${jobId}`, error),
       // All who have the token are one user.
       mayWork: () => true,
       onFault: (fault) => warn("a session failed", fault),

@@ -25,7 +25,8 @@ async function tell(values: Values, log: LogReader, jobId: string): Promise<numb
   let assembly: Assembly | undefined;
   for await (const part of replayJob(log, jobId)) {
     if ("accepted" in part) {
-      teller = new JobTeller({ jobId, agent: part.accepted.agent }, lookIn(values));
+      const { agent, grant } = part.accepted;
+      teller = new JobTeller({ jobId, agent, lease: grant.capabilities }, lookIn(values));
       continue;
     }
     teller ??= new JobTeller({ jobId, agent: "" }, lookIn(values));

@@ -7,7 +7,7 @@ class Teller {
   readonly #story: JobStory;
   #atMs = 0;
 
-  constructor(budget?: Readonly<Record<string, number>>) {
+  constructor(...budget: readonly string[]) {
     this.#story = new JobStory(budget);
   }
 
@@ -48,7 +48,7 @@ test("a tool that fails says why, and one that never came back is not forgotten"
 });
 
 test("what was spent is told against what may be, whichever of the two says more", () => {
-  const teller = new Teller({ USD: 1 });
+  const teller = new Teller("USD:1");
   assert.equal(teller.story.cost, "USD 0.00 of 1.00");
   teller.say("metric", { name: "cost.model", value: 0.25, unit: "USD" });
   assert.equal(teller.story.cost, "USD 0.25 of 1.00");

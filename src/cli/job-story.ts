@@ -36,7 +36,7 @@ type Call = { readonly text: string; readonly atMs: number };
 
 export class JobStory {
   /** What may be spent of each currency. */
-  readonly #caps: ReadonlyMap<string, number>;
+  readonly #caps = new Map<string, number>();
   readonly #spent = new Map<string, number>();
   readonly #left = new Map<string, number>();
   readonly #calls = new Map<string, Call>();
@@ -46,8 +46,12 @@ export class JobStory {
   #firstAtMs: number | undefined;
   #lastAtMs: number | undefined;
 
-  constructor(budget: Readonly<Record<string, number>> = {}) {
-    this.#caps = new Map(Object.entries(budget));
+  /** What the lease allows to spend, such as `USD:1.00`; of one currency, the sum. */
+  constructor(budget: readonly string[] = []) {
+    for (const amount of budget) {
+      const [currency = "", value] = amount.split(":");
+      this.#caps.set(currency, (this.#caps.get(currency) ?? 0) + Number(value));
+    }
   }
 
   /** From its first word to its last. */

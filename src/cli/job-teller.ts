@@ -25,7 +25,7 @@ export function lookIn(values: Values): Look {
 export type Told = {
   readonly jobId: string;
   readonly agent: string;
-  readonly budget?: Readonly<Record<string, number>> | undefined;
+  readonly lease?: Readonly<Record<string, readonly string[]>> | undefined;
 };
 
 /** Often enough to look alive. */
@@ -46,10 +46,10 @@ export class JobTeller implements Disposable {
   #isHeard = true;
   #isAway: () => boolean = () => false;
 
-  constructor({ jobId, agent, budget }: Told, look: Look) {
+  constructor({ jobId, agent, lease = {} }: Told, look: Look) {
     this.#look = look;
     this.#agent = printable(agent);
-    this.#story = new JobStory(budget);
+    this.#story = new JobStory(lease["cost.budget"]);
     this.#isDrawn =
       look === "lines" && screen().columns !== undefined && process.env["TERM"] !== "dumb";
     if (look === "json") this.#print(`${jsonOf({ job_id: jobId, agent })}\n`);

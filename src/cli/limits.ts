@@ -1,5 +1,7 @@
 /** Bounds of the command line, as one that asks the daemon. */
 export const limits = {
+  /** For what is still to be printed, when all that the daemon had is closed. */
+  exitMs: 200,
   /** A daemon answers in milliseconds; what takes so long does not answer. */
   answerMs: 10_000,
   /** A page has a thousand rows at most; the input of a task, two megabytes. */

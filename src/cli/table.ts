@@ -202,7 +202,7 @@ const jobFlags: readonly Flag[] = [
   {
     name: "lease",
     value: "json|@file",
-    help: 'what it may do and spend, such as {"tool.call": ["search"], "cost.budget": ["USD:1.00"]}',
+    help: 'what it may do (nothing) and spend (without limit, unless cost.budget says), such as {"tool.call": ["search"], "cost.budget": ["USD:1.00"]}',
     default: "nothing",
   },
   {
@@ -216,7 +216,11 @@ const jobFlags: readonly Flag[] = [
     value: "key",
     help: "asked again with the same key, it is the same job",
   },
-  { name: "timeout", value: "duration", help: "it is ended after so long" },
+  {
+    name: "timeout",
+    value: "duration",
+    help: "it may run for so long; waiting for an agent does not count",
+  },
 ];
 const jobExits = [
   [1, "it failed, or was refused; the message says why"],

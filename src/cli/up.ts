@@ -203,6 +203,8 @@ async function run(wishes: Wishes): Promise<number> {
   const signal = await stopping;
   logger.info(`${signal}: stopping`);
   await daemon[Symbol.asyncDispose]();
+  // An agent of this process that does not listen would keep it alive; what it does now is nobody's.
+  setTimeout(() => process.exit(exits.ok), limits.exitMs).unref();
   return exits.ok;
 }
 

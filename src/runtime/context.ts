@@ -74,6 +74,8 @@ export type Surroundings = {
   readonly resultBytesMax?: number | undefined;
   /** Whether what a tool threw says that somebody else's limit for spending is reached (ARCP-160). */
   readonly isSpendLimit?: ((error: unknown) => boolean) | undefined;
+  /** Told what a handler threw that is no error of the protocol. */
+  readonly onAgentError?: ((error: unknown, job: Job) => void) | undefined;
   /** What relative paths are in. */
   readonly workingDirectory?: string | undefined;
   readonly newId: (kind: "result" | "call" | "delegate" | "reservation") => string;

@@ -40,7 +40,8 @@ export class InProcessWorker implements Worker {
     const { signal } = controller;
     const context = new JobContext({ job, attempt, signal, surroundings, trace });
     this.#running.set(job.id, controller);
-    void execute(this.#handler, input, context).then(async (outcome) => {
+    const onError = (error: unknown): void => surroundings.onAgentError?.(error, job);
+    void execute(this.#handler, input, context, onError).then(async (outcome) => {
       // What it comes to because it was dropped is nothing of the job's: that has ended, or is run by another.
       if (this.#running.get(job.id) === controller) await attempt.end(outcome);
     });
@@ -65,6 +66,7 @@ export async function execute(
   handler: Handler,
   input: string,
   context: JobContext,
+  onError?: (error: unknown) => void,
 ): Promise<Outcome> {
   try {
     const value = await handler(JSON.parse(input), context);
@@ -83,7 +85,10 @@ export async function execute(
       ? { status: "success" }
       : { status: "success", result: printResult(value) };
   } catch (error) {
-    return failedBy(context.understand(error));
+    const understood = context.understand(error);
+    // Where it was thrown is told to whoever runs the agent, and to nobody else (ARCP-105).
+    if (!isArcpError(understood) && !context.signal.aborted) onError?.(error);
+    return failedBy(understood);
   }
 }
 

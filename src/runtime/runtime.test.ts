@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { type JobId, jobId, parseAmount, sessionId } from "../core/index.ts";
+import { type Job, type JobId, jobId, parseAmount, sessionId } from "../core/index.ts";
 import { type Log, SqliteLog } from "../log/index.ts";
 import type { Plane } from "../plane/index.ts";
 import { openSession } from "../testing/commands.ts";
 import type { ManualClock } from "../testing/manual-clock.ts";
 import { temporaryDirectory } from "../testing/temporary.ts";
 import { openPlane } from "../testing/test-plane.ts";
+import { ArcpError } from "../wire/arcp/index.ts";
 import type { JobContext } from "./context.ts";
 import type { Handler } from "./in-process.ts";
 import { type JobRequest, Runtime, type RuntimeOptions } from "./runtime.ts";
@@ -387,4 +388,19 @@ test("jobs go to the worker that has the most room", async () => {
   using _other = scene.runtime.addWorker(worker("other", 2));
   for (let count = 0; count < 6; count += 1) await scene.submit();
   assert.deepEqual(Object.fromEntries(had), { one: 5, other: 1 });
+});
+
+test("[ARCP-105] what a handler threw is told to who runs it, unless it is an error of the protocol", async () => {
+  const told: string[] = [];
+  const onAgentError = (error: unknown, { agent }: Job): void => {
+    told.push(`${agent}: ${error instanceof Error && error.stack?.includes("runtime.test.ts")}`);
+  };
+  await using scene = await Scene.open({ onAgentError });
+  await scene.run(() => {
+    throw new Error("boom");
+  });
+  await scene.run(() => {
+    throw new ArcpError("PERMISSION_DENIED", "no");
+  });
+  assert.deepEqual(told, ["agent: true"]);
 });

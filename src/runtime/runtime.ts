@@ -57,6 +57,8 @@ export type RuntimeOptions = {
   readonly resultBytesMax?: number | undefined;
   /** Whether what was thrown says that somebody else's limit for spending is reached. */
   readonly isSpendLimit?: ((error: unknown) => boolean) | undefined;
+  /** Told what an agent of this process threw that is no error of the protocol. */
+  readonly onAgentError?: ((error: unknown, job: Job) => void) | undefined;
   readonly around?: Around;
   readonly onFault: (fault: unknown) => void;
   /** Makes credentials for jobs that need some. Without it, no job has any. */
@@ -157,13 +159,14 @@ export class Runtime implements Disposable {
       ...(version !== undefined && { version }),
       isRepeatable: isIdempotent,
     };
-    const { newId, rules = {}, resultBytesMax, isSpendLimit } = this.#options;
+    const { newId, rules = {}, resultBytesMax, isSpendLimit, onAgentError } = this.#options;
     const surroundings = {
       newId,
       workingDirectory: rules.workingDirectory,
       chunkOf: (sessionId: SessionId) => this.chunkOf(sessionId),
       resultBytesMax,
       isSpendLimit,
+      onAgentError,
       budgetOf: (jobId: JobId) => this.budgetOf(jobId),
       delegate: (parent: Job, wanted: DelegateOptions, trace?: TraceHeaders) =>
         this.delegate(parent, wanted, trace),
