@@ -51,6 +51,8 @@ type Program = {
   isOver: boolean;
   /** While it reads nothing. */
   pause?: { readonly over: Promise<void>; readonly end: () => void };
+  /** Submissions that it has asked for, or follows. */
+  readonly asked: Set<number>;
   /** The last number that it was handed. */
   last: number;
   sessionId?: string;
@@ -276,7 +278,14 @@ export class ArcpStorm implements AsyncDisposable {
       },
       ...more,
     };
-    const program: Program = { principal, options, connections: [], isOver: false, last: 0 };
+    const program: Program = {
+      principal,
+      options,
+      connections: [],
+      isOver: false,
+      asked: new Set(),
+      last: 0,
+    };
     this.#programs.push(program);
     return program;
   }
@@ -380,6 +389,7 @@ export class ArcpStorm implements AsyncDisposable {
     if (!client || client.isClosed) return;
     const { submission } = input;
     const held: Held = { submission, key, how: "submitted", words: [], isRead: false };
+    program.asked.add(submission);
     this.#referee.held.push(held);
     if (key !== undefined) this.#keyed.push({ principal, agent, key, input });
     const options = { agent, input, ...(key !== undefined && { idempotencyKey: key }) };
@@ -448,7 +458,9 @@ export class ArcpStorm implements AsyncDisposable {
     );
     const chosen = this.#random.pickAny(others);
     if (!chosen?.jobId) return;
-    const history = this.#random.chance(60);
+    // A past whose announcement was lost cannot be told from what happens by who follows the job already.
+    const history = this.#random.chance(60) && !program.asked.has(chosen.submission);
+    program.asked.add(chosen.submission);
     const held: Held = {
       submission: chosen.submission,
       key: undefined,
@@ -502,6 +514,7 @@ export class ArcpStorm implements AsyncDisposable {
       features: program.options.features,
       autoAck: program.options.autoAck,
     });
+    for (const submission of program.asked) other.asked.add(submission);
     other.last = from.last_event_seq;
     this.#begin(
       other,

@@ -801,6 +801,28 @@ test("[ARCP-214] [ARCP-220] and so has one whose job failed, which is no refusal
   await assert.rejects(job.done, { code: "TIMEOUT" });
 });
 
+test("[ARCP-220] nor is it lost where somebody here follows the same job, and nobody has it twice", async () => {
+  await using scene = await open();
+  const { runtime, client, time } = scene;
+  await accepted(scene);
+  const traceId = "2".repeat(32);
+  const submitting = client.submit({ agent: "a", traceId });
+  await settled();
+  await runtime.drop();
+  await time.pass(250);
+  const submit = await runtime.last("job.submit");
+  const subscribing = client.subscribe("job_2");
+  const { id } = await runtime.last("job.subscribe");
+  await runtime.say("job.subscribed", { ...subscribed(id), job_id: "job_2" });
+  const payload = { kind: "thought", ts: "2026-05-13T00:00:00Z", body: { text: "one" } };
+  await runtime.say("job.event", payload, { jobId: "job_2", traceId, eventSeq: runtime.nextSeq() });
+  await runtime.accept(submit, "job_2");
+  await runtime.event("job_2", "two");
+  await runtime.result("job_2", 7);
+  assert.deepEqual(await texts(await submitting), ["one", "two"]);
+  assert.deepEqual(await texts(await subscribing), ["one", "two"]);
+});
+
 test("[ARCP-220] otherwise it rejects, unless it has an idempotency key", async () => {
   await using scene = await open();
   const { runtime, client, time } = scene;
