@@ -769,7 +769,7 @@ export class ArcpStorm implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const { wire } of this.#connections) wire.cut(both);
-    for (const { client } of this.#programs) await client?.close();
+    for (const { client } of this.#programs) void client?.close();
     const server = this.#server;
     if (server) {
       server.hasCrashed = true;
