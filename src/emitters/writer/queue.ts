@@ -102,7 +102,8 @@ function readQueued(head: readonly string[], { path, atMs }: Entry): Queued | un
   };
 }
 
+/** The head last: a body without one is nobody's until it is swept, a head without a body is taken away at once. */
 function remove(path: string): void {
-  removeFile(`${path}.head`);
   removeFile(`${path}.body`);
+  removeFile(`${path}.head`);
 }
