@@ -13,7 +13,7 @@ export type Entry = {
   /** Who asked for it. */
   readonly actor: string;
   /** Among which entries it is read again, apart from all others. Most are never. */
-  readonly stream?: string;
+  readonly stream?: string | undefined;
   readonly event: Event;
   /** The event as JSON, without its type. */
   readonly body: string;
@@ -42,8 +42,20 @@ export const noChecksum = "";
 export function seal(entry: Entry, previous: string): Sealed {
   const { sequence, busSequence: bus, atMs, actor, stream = null, body } = entry;
   const type = entry.event.type;
-  const open = { sequence, bus, type, version, atMs, actor, stream, body, previous };
-  return { ...open, checksum: checksumOf(open) };
+  const sealed = {
+    sequence,
+    bus,
+    type,
+    version,
+    atMs,
+    actor,
+    stream,
+    body,
+    previous,
+    checksum: "",
+  };
+  sealed.checksum = checksumOf(sealed);
+  return sealed;
 }
 
 /** Whether the entry is what was once sealed. */

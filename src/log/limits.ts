@@ -5,6 +5,8 @@ export const limits = {
   memoryBytesMax: 268_435_456,
   /** One read gives no more than this, but for its last entry. Hundreds may read at the same time. */
   readBytesMax: 262_144,
+  /** So many are written with one statement; more gain nothing. */
+  insertEntries: 8,
   /** Writing a snapshot yields to other work at least this often. */
   sliceMs: 10,
   snapshotsKept: 2,

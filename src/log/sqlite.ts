@@ -9,7 +9,8 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { SectionName } from "../core/index.ts";
 import { type CutMark, nothingCut, parseMark } from "./cut-mark.ts";
 import { Cutter } from "./cutter.ts";
-import { type Entry, isIntact, type Sealed, seal, unseal } from "./entry.ts";
+import { type Entry, isIntact, type Sealed, unseal } from "./entry.ts";
+import { Inserter } from "./inserter.ts";
 import { limits } from "./limits.ts";
 import { type CutBounds, type Log, LogError, type LogSize, type Snapshot } from "./log.ts";
 import { columns, isBusy, isDamage, toSealed } from "./rows.ts";
@@ -50,7 +51,7 @@ export class SqliteLog implements Log {
   readonly #snapshots: SnapshotFiles;
   readonly #cutter: Cutter;
   readonly #begin: StatementSync;
-  readonly #insert: StatementSync;
+  readonly #inserter: Inserter;
   readonly #commit: StatementSync;
   readonly #select: StatementSync;
   readonly #selectStream: StatementSync;
@@ -95,9 +96,7 @@ export class SqliteLog implements Log {
     this.id = this.#prepareFormat(parts.directory);
     this.#begin = this.#database.prepare("begin immediate");
     this.#commit = this.#database.prepare("commit");
-    this.#insert = this.#database.prepare(
-      `insert into entries (${columns}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    );
+    this.#inserter = new Inserter(this.#database);
     // Rows as arrays are read in two thirds of the time. The entry before is read for its checksum.
     this.#select = this.#database.prepare(
       `select ${columns} from entries where sequence >= ? order by sequence limit ?`,
@@ -148,23 +147,7 @@ export class SqliteLog implements Log {
     let last: Sealed | undefined;
     try {
       this.#begin.run();
-      for (const entry of entries) {
-        last = seal(entry, last?.checksum ?? this.#lastChecksum);
-        const { sequence, bus, type, version, atMs, actor, stream, body, previous, checksum } =
-          last;
-        this.#insert.run(
-          sequence,
-          bus,
-          type,
-          version,
-          atMs,
-          actor,
-          stream,
-          body,
-          previous,
-          checksum,
-        );
-      }
+      last = this.#inserter.insert(entries, this.#lastChecksum);
       this.#commit.run();
     } catch (cause) {
       if (this.#database.isTransaction) this.#database.exec("rollback");

@@ -409,13 +409,12 @@ export class Plane {
   #record(event: Event, { actor }: Caller): void {
     evolve(this.#state, event);
     for (const view of this.#views) view.apply(event);
-    const stream = streamOf(event);
     this.#undurable.push({
       sequence: this.#state.lastSequence,
       busSequence: topics[event.type] === "" ? 0 : this.#state.lastBusSequence,
       atMs: this.#nowMs,
       actor,
-      ...(stream !== undefined && { stream }),
+      stream: streamOf(event),
       event,
       body: printEvent(event),
     });
