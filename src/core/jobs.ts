@@ -280,10 +280,18 @@ export function decide(jobs: Jobs, command: JobCommand, nowMs: number): Decision
     case "job.emit": {
       const running = requireRunning(jobs, command);
       if (running.refusal) return running;
-      const { type: _, attempt: __, ...said } = command;
-      const heard = jobs.tallies.get(command.jobId)?.workerSequence ?? 0;
-      const isAgain = command.workerSequence !== undefined && command.workerSequence <= heard;
-      return isAgain ? accept() : accept({ type: "job.emitted", ...said });
+      const { jobId, kind, spent, told, workerSequence, body } = command;
+      const heard = jobs.tallies.get(jobId)?.workerSequence ?? 0;
+      if (workerSequence !== undefined && workerSequence <= heard) return accept();
+      return accept({
+        type: "job.emitted",
+        jobId,
+        kind,
+        ...(spent && { spent }),
+        ...(told !== undefined && { told }),
+        ...(workerSequence !== undefined && { workerSequence }),
+        body,
+      });
     }
     case "job.reserve": {
       const running = requireRunning(jobs, command);

@@ -222,7 +222,7 @@ function decideAlone(state: State, command: Command, nowMs: number): Decision<Ev
     }
     case "job.emit": {
       const decision = jobs.decide(state.jobs, command, nowMs);
-      return decision.refusal ? decision : accept(...decision.events.map(numberedIn(state)));
+      return decision.refusal ? decision : { events: numbered(state, decision.events) };
     }
     case "job.prepared":
       return prepare(state, command, nowMs);
@@ -294,7 +294,7 @@ function rotate(
   const made = { credentialId, ...(handle !== undefined && { handle }), valueHash };
   return accept<Event>(
     ...credentials.issue(state.credentials, jobId, [made], nowMs),
-    ...decision.events.map(numberedIn(state)),
+    ...numbered(state, decision.events),
     credentials.end(before, { isReplaced: true }),
   );
 }
@@ -317,15 +317,18 @@ function askAgain(job: jobs.Job, { sessionId }: jobs.SubmitJob): Event[] {
   return [{ type: "job.joined", jobId, sessionId }];
 }
 
-/** An event of a job with the number under which its own session is told, if it is. */
-function numberedIn({ jobs: { byId }, sessions: all }: State): (event: jobs.JobEvent) => Event {
-  return (event) => {
+/** Events of a job with the number under which its own session is told, if it is. */
+function numbered(
+  { jobs: { byId }, sessions: all }: State,
+  events: readonly jobs.JobEvent[],
+): readonly Event[] {
+  return events.map((event) => {
     if (event.type !== "job.emitted") return event;
     const own = byId.get(event.jobId)?.sessionIds[0];
     const isTold = own !== undefined && all.followers.get(event.jobId)?.has(own);
     if (!isTold || sessions.skipsOf(all, own).includes(event.kind)) return event;
     return { ...event, ownSequence: sessions.lastEventSequence(all, own) + 1 };
-  };
+  });
 }
 
 function followJob(state: State, command: sessions.FollowJob): Decision<Event> {
