@@ -1,14 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import {
-  checkBody,
-  isBeyondTotal,
-  isKind,
-  isSendableKind,
-  kinds,
-  normaliseBody,
-} from "./bodies.ts";
+import { isKind, kinds, normaliseBody } from "./bodies.ts";
+import { checkBody, isBeyondTotal, isSendableKind } from "./body-rules.ts";
 
 const error = { code: "PERMISSION_DENIED", message: "m", retryable: false };
 

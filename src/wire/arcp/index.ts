@@ -28,13 +28,8 @@ export {
   type Subscribed,
   type Welcome,
 } from "./answers.ts";
-export {
-  type BodyView,
-  checkBody,
-  isBeyondTotal,
-  type LogLevel,
-  normaliseBody,
-} from "./bodies.ts";
+export { type BodyView, type LogLevel, normaliseBody } from "./bodies.ts";
+export { checkBody, isBeyondTotal } from "./body-rules.ts";
 export { canonicalJson, submitFingerprint } from "./canonical.ts";
 export { messageTypes } from "./catalogue.ts";
 export {
