@@ -40,12 +40,13 @@ import {
 import { Acknowledging } from "./acknowledging.ts";
 import { mintId } from "./chance.ts";
 import { Connection, printText, type Receiver } from "./connection.ts";
-import { Cursors, own } from "./cursors.ts";
+import type { Series } from "./cursors.ts";
 import { ReceivedEvent } from "./event.ts";
 import { Following } from "./following.ts";
 import { Handlers } from "./handlers.ts";
 import { type Followed, Jobs } from "./jobs.ts";
 import { limits } from "./limits.ts";
+import { Numbering } from "./numbering.ts";
 import type { Settings } from "./options.ts";
 import { type Call, Pending, type Request, type Waiting } from "./pending.ts";
 import { Pulse } from "./pulse.ts";
@@ -63,6 +64,7 @@ export class Session implements Receiver {
   readonly jobs: Jobs = new Jobs();
   readonly #settings: Settings;
   readonly #pending = new Pending();
+  readonly #numbering: Numbering;
   readonly #leaving = new AbortController();
   /** Where a session of another program's is taken up. */
   readonly #takenUp: ResumePoint | undefined;
@@ -70,7 +72,6 @@ export class Session implements Receiver {
   #welcome: Welcome | undefined;
   #dialect: Dialect = "spec";
   #features: readonly string[] = [];
-  #cursors = new Cursors(0, { areApart: false });
   #pulse: Pulse | undefined;
   #acknowledging: Acknowledging | undefined;
   #ended: ArcpError | undefined;
@@ -78,18 +79,17 @@ export class Session implements Receiver {
   #complaint: ArcpError | undefined;
   /** It says which request it answers, so that it would know a request again (ARCP-220). */
   #echoesRequests = false;
-  /** A gap at this number was there after a resume, too: it will not be filled. */
-  #gapFrom: number | undefined;
   #isBroken = false;
   /** The runtime has forgotten it, and those who waited were told. */
   #isGone = false;
-  /** The count that the frame at hand is numbered in. */
-  #series = own;
   #attached = Promise.withResolvers<void>();
 
   constructor(settings: Settings, takenUp?: ResumePoint) {
     this.#settings = settings;
     this.#takenUp = takenUp;
+    this.#numbering = new Numbering(this.jobs, this.#pending, (cause, gap) =>
+      this.#heal(cause, gap),
+    );
     this.handlers = new Handlers(settings.onProtocolError);
     for (const [type, listener] of Object.entries(settings.on)) this.handlers.on(type, listener);
     this.#attached.promise.catch(() => {});
@@ -123,7 +123,7 @@ export class Session implements Receiver {
   }
 
   get lastEventSeq(): number {
-    return this.#cursors.resumeFrom;
+    return this.#numbering.cursors.resumeFrom;
   }
 
   get isLive(): boolean {
@@ -204,7 +204,7 @@ export class Session implements Receiver {
   subscribing(jobId: string): Following {
     const following = new Following();
     following.awaitAnswer();
-    this.#cursors.begin(jobId);
+    this.#numbering.cursors.begin(jobId);
     this.jobs.subscribed(jobId, following);
     return following;
   }
@@ -237,7 +237,7 @@ export class Session implements Receiver {
     const isLast = this.jobs.leave(jobId, following);
     following.fail(new ArcpError("CANCELLED", "nobody follows this job here any more"));
     if (!isLast) return;
-    this.#cursors.forget(jobId);
+    this.#numbering.cursors.forget(jobId);
     if (!wasRefused && this.isLive && this.#features.includes("subscribe")) {
       this.say({ type: "job.unsubscribe", payload: printUnsubscribe({ jobId }) });
     }
@@ -288,9 +288,8 @@ export class Session implements Receiver {
     this.#features = intersectFeatures(this.#settings.features, welcome.features);
     if (isFirst || !goesOn) {
       const from = goesOn ? (this.#takenUp?.lastEventSeq ?? 0) : 0;
-      this.#cursors = new Cursors(from, { areApart: this.traits.countsSubscriptionsApart });
+      this.#numbering.restart(from, { areApart: this.traits.countsSubscriptionsApart });
       this.#echoesRequests = false;
-      this.#gapFrom = undefined;
     }
     this.#watch();
     if (!isFirst) this.#sendAgain();
@@ -302,13 +301,15 @@ export class Session implements Receiver {
     if (this.#ended) return;
     this.#pulse?.heard();
     this.#complaint = undefined;
-    if (!this.#count(envelope)) return;
+    const series = this.#numbering.take(envelope);
+    if (series === undefined) return;
+    if (envelope.eventSeq !== undefined) this.#acknowledging?.note();
     const isVendor = isVendorName(envelope.type);
     const isOffered = this.handlers.offer(envelope);
     if (isVendor && !isOffered && !isOptional(envelope.extensions)) {
       this.malformed(`nobody here knows ${envelope.type}`);
     }
-    if (!isVendor) this.#handle(envelope);
+    if (!isVendor) this.#handle(envelope, series);
   }
 
   malformed(problem: string): void {
@@ -324,7 +325,7 @@ export class Session implements Receiver {
     else void this.#comeBack(why);
   }
 
-  #handle(envelope: Envelope): void {
+  #handle(envelope: Envelope, series: Series): void {
     switch (envelope.type) {
       case "session.ping":
         this.#pong(envelope);
@@ -359,12 +360,12 @@ export class Session implements Receiver {
         return;
       case "job.event":
         this.#answer(readJobEvent(envelope), (event) => {
-          this.#tell(envelope, new ReceivedEvent(event, envelope));
+          this.#tell(envelope, series, new ReceivedEvent(event, envelope));
         });
         return;
       case "job.result":
       case "job.error":
-        this.#answer(readOutcome(envelope), (outcome) => this.#outcome(envelope, outcome));
+        this.#answer(readOutcome(envelope), (outcome) => this.#outcome(envelope, series, outcome));
         return;
       case "session.bye":
       case "session.closed":
@@ -387,36 +388,12 @@ export class Session implements Receiver {
     if (!this.#pending.isAskingAgain) this.jobs.dropUnclaimed();
   }
 
-  /** Whether this frame is to be looked at: it is no duplicate, and nothing before it is missing (ARCP-120). */
-  #count({ eventSeq, jobId }: Envelope): boolean {
-    if (eventSeq === undefined) return true;
-    const series = this.#seriesOf(jobId, eventSeq);
-    const verdict = this.#cursors.judge(eventSeq, series);
-    if (verdict === "duplicate") return false;
-    if (verdict === "gap" && this.#heal(eventSeq)) return false;
-    this.#cursors.move(eventSeq, series);
-    this.#series = series;
-    this.#acknowledging?.note();
-    return true;
-  }
-
-  #seriesOf(jobId: string | undefined, eventSeq: number): string {
-    if (!this.traits.countsSubscriptionsApart) return own;
-    const isAsking = jobId !== undefined && this.#pending.hasSubscribe(jobId);
-    return this.jobs.seriesOf(jobId, eventSeq, this.#cursors, isAsking);
-  }
-
-  /** Whether the missing events will come: then this one will come again, too. */
-  #heal(eventSeq: number): boolean {
-    const { resumeFrom } = this.#cursors;
-    const message = `events ${resumeFrom + 1} to ${eventSeq - 1} are missing`;
-    const cause = new ArcpError("INTERNAL_ERROR", message, { details: { lost: true } });
+  /** Whether the missing events will come. */
+  #heal(cause: ArcpError, { wasAskedFor }: { readonly wasAskedFor: boolean }): boolean {
     this.#break(cause);
     const connection = this.#connection;
-    const canHeal =
-      this.traits.replaysGaps && this.#settings.canReconnect && this.#gapFrom !== resumeFrom;
+    const canHeal = this.traits.replaysGaps && this.#settings.canReconnect && !wasAskedFor;
     if (canHeal && connection) {
-      this.#gapFrom = resumeFrom;
       this.#leave(connection, cause);
       return true;
     }
@@ -424,9 +401,9 @@ export class Session implements Receiver {
     return false;
   }
 
-  #tell(envelope: Envelope, event: ReceivedEvent): void {
+  #tell(envelope: Envelope, series: Series, event: ReceivedEvent): void {
     const followed = this.jobs.get(envelope.jobId ?? event.jobId);
-    for (const following of this.#audience(followed, envelope)) following.take(event);
+    for (const following of this.#audience(followed, envelope, series)) following.take(event);
   }
 
   /** Only what has a number is told again after a loss (ARCP-65): what a job said may come before its acceptance. */
@@ -442,16 +419,20 @@ export class Session implements Receiver {
     return following ? [following] : [];
   }
 
-  #audience(followed: Followed | undefined, envelope: Envelope): readonly Following[] {
+  #audience(
+    followed: Followed | undefined,
+    envelope: Envelope,
+    series: Series,
+  ): readonly Following[] {
     const { eventSeq } = envelope;
     const unclaimed = this.#unclaimed(envelope);
     if (!followed) return unclaimed;
     const { countsSubscriptionsApart } = this.traits;
-    const numbered = { series: this.#series, eventSeq, areApart: countsSubscriptionsApart };
+    const numbered = { series, eventSeq, areApart: countsSubscriptionsApart };
     return [...this.jobs.audience(followed, numbered), ...unclaimed];
   }
 
-  #outcome(envelope: Envelope, outcome: JobOutcome): void {
+  #outcome(envelope: Envelope, series: Series, outcome: JobOutcome): void {
     const { jobId } = envelope;
     if (outcome.status === "failed") {
       const { error, requestId } = outcome;
@@ -469,7 +450,7 @@ export class Session implements Receiver {
       }
     }
     const followed = this.jobs.get(jobId);
-    for (const following of this.#audience(followed, envelope)) following.conclude(outcome);
+    for (const following of this.#audience(followed, envelope, series)) following.conclude(outcome);
     if (followed) this.#release(followed);
   }
 
@@ -763,7 +744,7 @@ export class Session implements Receiver {
     const followed = this.jobs.get(jobId);
     if (!followed) return;
     followed.isOwn = false;
-    this.#cursors.begin(jobId);
+    this.#numbering.cursors.begin(jobId);
     if (isFinished(currentStatus)) this.settle(jobId, lostInBetween(jobId));
   }
 
