@@ -93,7 +93,7 @@ export class ARCPClient implements AsyncDisposable {
   static async connect(target: Target, options: ClientOptions): Promise<ARCPClient> {
     const settings = settle(target, options);
     const session = new Session(settings);
-    await session.open();
+    await session.lifeline.open();
     return new ARCPClient(session, settings.time);
   }
 
@@ -113,7 +113,7 @@ export class ARCPClient implements AsyncDisposable {
       lastEventSeq: last_event_seq,
     });
     try {
-      await session.open();
+      await session.lifeline.open();
     } catch (error) {
       // A Python runtime calls it so, and nobody else says it to a hello.
       const isGone = isArcpError(error) && error.code === "PERMISSION_DENIED";
@@ -136,12 +136,12 @@ export class ARCPClient implements AsyncDisposable {
 
   /** What both sides know, in our order. */
   get features(): readonly string[] {
-    return this.#session.features;
+    return this.#session.lifeline.features;
   }
 
   /** The newest: there is one for each connection. */
   get welcome(): Welcome {
-    return this.#session.welcome;
+    return this.#session.lifeline.welcome;
   }
 
   get agents(): readonly AgentOffer[] {
@@ -154,12 +154,12 @@ export class ARCPClient implements AsyncDisposable {
   }
 
   get isConnected(): boolean {
-    return this.#session.isLive;
+    return this.#session.lifeline.isLive;
   }
 
   /** By us, by the runtime, or for want of a way back. Whatever is asked then rejects. */
   get isClosed(): boolean {
-    return this.#session.isEnded;
+    return this.#session.lifeline.isEnded;
   }
 
   /** For `ARCPClient.resume`, here or elsewhere. */
@@ -222,7 +222,7 @@ export class ARCPClient implements AsyncDisposable {
       fromEventSeq = 0,
     }: { readonly history?: boolean; readonly fromEventSeq?: number } = {},
   ): Promise<SubscribedJob> {
-    this.#session.requireFeature("subscribe");
+    this.#session.lifeline.requireFeature("subscribe");
     const { promise, resolve, reject } = Promise.withResolvers<SubscribedJob>();
     const following = this.#session.subscribing(jobId);
     try {
@@ -250,7 +250,7 @@ export class ARCPClient implements AsyncDisposable {
   }
 
   async listJobs(filter: JobFilter = {}, { limit, cursor }: Page = {}): Promise<JobPage> {
-    this.#session.requireFeature("list_jobs");
+    this.#session.lifeline.requireFeature("list_jobs");
     const { promise, resolve, reject } = Promise.withResolvers<JobPage>();
     const payload = printListJobs({
       status: filter.status,
@@ -292,7 +292,8 @@ export class ARCPClient implements AsyncDisposable {
       answered: () => resolve(),
       refused: reject,
     });
-    if (!this.#session.traits.answersCancels) this.#lookAfterCancel(jobId, limits.cancelLooksMax);
+    if (!this.#session.lifeline.traits.answersCancels)
+      this.#lookAfterCancel(jobId, limits.cancelLooksMax);
     await promise;
   }
 
@@ -308,13 +309,13 @@ export class ARCPClient implements AsyncDisposable {
 
   /** Says something of a vendor's. Waits for a connection, if there is none. */
   async send(request: Request): Promise<void> {
-    await this.#session.whenLive();
-    this.#session.say(request);
+    await this.#session.lifeline.whenLive();
+    this.#session.lifeline.say(request);
   }
 
   /** What waits for something rejects with `CANCELLED`. Jobs go on. */
   close(reason = "client.close"): Promise<void> {
-    this.#closing ??= this.#session.close(reason);
+    this.#closing ??= this.#session.lifeline.close(reason);
     return this.#closing;
   }
 

@@ -1,26 +1,16 @@
 /**
- * One session with a runtime, over however many connections. Frames come in here, one after the other and
- * each to its end; whoever waits for something is told from here.
- *
- *   live      there is a connection, and a welcome was received on it
- *   detached  the connection is gone, and another is being made; what is asked meanwhile waits
- *   ended     by us, by the runtime, or because there is no way back; everything that waited was told
+ * One session with a runtime: what a frame means. Frames come in here, one after the other and each to its end;
+ * whoever waits for something is told from here. Connections come and go in `lifeline.ts`.
  */
 import {
   type Accepted,
   ArcpError,
-  type Dialect,
-  dialectOfWelcome,
   type Envelope,
-  type Hello,
-  intersectFeatures,
   isArcpError,
   isOptional,
   isVendorName,
   type JobOutcome,
   printAck,
-  printFarewell,
-  printPing,
   printPong,
   printSubscribe,
   printUnsubscribe,
@@ -35,131 +25,62 @@ import {
   readSessionError,
   readSubscribed,
   type Subscribed,
-  type Welcome,
 } from "../../wire/arcp/index.ts";
 import { Acknowledging } from "./acknowledging.ts";
 import { mintId } from "./chance.ts";
-import { Connection, printText, type Receiver } from "./connection.ts";
 import type { Series } from "./cursors.ts";
 import { ReceivedEvent } from "./event.ts";
 import { Following } from "./following.ts";
 import { Handlers } from "./handlers.ts";
 import { type Followed, Jobs } from "./jobs.ts";
+import { expiredAt, isFatal, Lifeline, type SessionListener, type Welcomed } from "./lifeline.ts";
 import { limits } from "./limits.ts";
 import { Numbering } from "./numbering.ts";
 import type { Settings } from "./options.ts";
-import { type Call, Pending, type Request, type Waiting } from "./pending.ts";
-import { Pulse } from "./pulse.ts";
-import {
-  checkForPython,
-  isFinished,
-  lostInBetween,
-  type PeerTraits,
-  peers,
-} from "./python-peer.ts";
-import { beginAnew, type Resumption, resume } from "./resumption.ts";
+import { type Call, Pending, type Waiting } from "./pending.ts";
+import { isFinished, lostInBetween, type PeerTraits } from "./python-peer.ts";
 
-export class Session implements Receiver {
+export class Session implements SessionListener {
+  readonly lifeline: Lifeline;
   readonly handlers: Handlers;
   readonly jobs: Jobs = new Jobs();
   readonly #settings: Settings;
   readonly #pending = new Pending();
   readonly #numbering: Numbering;
-  readonly #leaving = new AbortController();
-  /** Where a session of another program's is taken up. */
-  readonly #takenUp: ResumePoint | undefined;
-  #connection: Connection | undefined;
-  #welcome: Welcome | undefined;
-  #dialect: Dialect = "spec";
-  #features: readonly string[] = [];
-  #pulse: Pulse | undefined;
   #acknowledging: Acknowledging | undefined;
-  #ended: ArcpError | undefined;
-  /** What the runtime last said was wrong with the session; why it ends, if it does. */
-  #complaint: ArcpError | undefined;
   /** It says which request it answers, so that it would know a request again (ARCP-220). */
   #echoesRequests = false;
   #isBroken = false;
-  /** The runtime has forgotten it, and those who waited were told. */
-  #isGone = false;
-  #attached = Promise.withResolvers<void>();
 
   constructor(settings: Settings, takenUp?: ResumePoint) {
     this.#settings = settings;
-    this.#takenUp = takenUp;
+    this.lifeline = new Lifeline(settings, this, takenUp);
     this.#numbering = new Numbering(this.jobs, this.#pending, (cause, gap) =>
       this.#heal(cause, gap),
     );
     this.handlers = new Handlers(settings.onProtocolError);
     for (const [type, listener] of Object.entries(settings.on)) this.handlers.on(type, listener);
-    this.#attached.promise.catch(() => {});
-  }
-
-  /** Rejects as `Connection.open` does, or as the transport could not be made. */
-  async open(): Promise<void> {
-    const takenUp = this.#takenUp;
-    try {
-      await this.#attempt(takenUp);
-    } catch (error) {
-      const isRefused = isArcpError(error) && error.code === "RESUME_WINDOW_EXPIRED";
-      const mayBeEmpty = takenUp !== undefined && takenUp.lastEventSeq > 0;
-      if (!isRefused || !mayBeEmpty || !this.#settings.canReconnect) throw error;
-      // There may have been nothing to replay (ARCP-222).
-      await this.#attempt({ ...takenUp, lastEventSeq: takenUp.lastEventSeq - 1 });
-    }
-  }
-
-  get welcome(): Welcome {
-    if (!this.#welcome) throw new ArcpError("INVALID_REQUEST", "there is no session yet");
-    return this.#welcome;
-  }
-
-  get features(): readonly string[] {
-    return this.#features;
-  }
-
-  get traits(): PeerTraits {
-    return peers[this.#dialect];
   }
 
   get lastEventSeq(): number {
     return this.#numbering.cursors.resumeFrom;
   }
 
-  get isLive(): boolean {
-    return this.#connection !== undefined;
-  }
-
-  get isEnded(): boolean {
-    return this.#ended !== undefined;
+  get #traits(): PeerTraits {
+    return this.lifeline.traits;
   }
 
   /** Asks now, or as soon as there is a connection. The call is told of its answer, or of its end. */
   ask(call: Call): Waiting {
-    if (this.#ended) throw this.#ended;
+    this.lifeline.requireOpen();
     if (this.#pending.size >= limits.pendingMax && !this.#pending.forgetAbandoned()) {
       throw new ArcpError("INTERNAL_ERROR", `${limits.pendingMax} requests wait for an answer`);
     }
     const id = mintId("envelope");
-    const text = this.#print(id, call.request);
+    const text = this.lifeline.print(id, call.request);
     const waiting = this.#pending.add(id, call);
-    if (this.#connection) this.#send(waiting, text);
+    if (this.lifeline.isLive) this.#send(waiting, text);
     return waiting;
-  }
-
-  /** Throws if there is no connection; `whenLive` says when there is. */
-  say(request: Request): void {
-    if (this.#ended) throw this.#ended;
-    const id = mintId("envelope");
-    const text = this.#print(id, request);
-    if (!this.#connection) throw new ArcpError("HEARTBEAT_LOST", "there is no connection now");
-    this.#write(this.#connection, text);
-  }
-
-  /** Rejects when there will be no connection any more. */
-  async whenLive(): Promise<void> {
-    if (this.#ended) throw this.#ended;
-    await this.#attached.promise;
   }
 
   /** Nobody waits for its answer any more. */
@@ -172,27 +93,19 @@ export class Session implements Receiver {
     if (!waiting.wasSent || waiting.call.kind !== "submit") this.#pending.remove(waiting);
   }
 
-  requireFeature(name: string): void {
-    if (this.#ended) throw this.#ended;
-    if (this.#features.includes(name)) return;
-    throw new ArcpError(
-      "INVALID_REQUEST",
-      `the runtime and this client have not agreed on ${name}`,
-    );
-  }
-
   acknowledge(seq: number): void {
-    this.requireFeature("ack");
+    this.lifeline.requireFeature("ack");
     const lastProcessedSeq = Math.min(seq, this.lastEventSeq);
-    if (this.isLive) this.say({ type: "session.ack", payload: printAck({ lastProcessedSeq }) });
+    if (!this.lifeline.isLive) return;
+    this.lifeline.say({ type: "session.ack", payload: printAck({ lastProcessedSeq }) });
   }
 
   /** Takes note of a job that this session has submitted. */
   accepted({ jobId }: Accepted, envelope: Envelope): Following {
     const following = this.jobs.claim(jobId);
     const isElsewhere =
-      envelope.sessionId !== undefined && envelope.sessionId !== this.welcome.sessionId;
-    const mustAsk = isElsewhere && !this.traits.continuesJobs;
+      envelope.sessionId !== undefined && envelope.sessionId !== this.lifeline.welcome.sessionId;
+    const mustAsk = isElsewhere && !this.#traits.continuesJobs;
     const followed = this.jobs.submitted(jobId, following, !mustAsk);
     // Somebody else's session gets its events (PYC-17).
     if (mustAsk) this.#follow(followed, { history: true });
@@ -215,7 +128,7 @@ export class Session implements Receiver {
   ): void {
     const followed = this.jobs.get(jobId);
     const isBehind = subscribedFrom > this.lastEventSeq;
-    if (followed && replayed && isBehind && !this.traits.countsSubscriptionsApart) {
+    if (followed && replayed && isBehind && !this.#traits.countsSubscriptionsApart) {
       // All of the past is yet to come, also what came of it before: to others here, or to the same request.
       following.discard();
       followed.history = { following, untilSeq: subscribedFrom };
@@ -223,7 +136,7 @@ export class Session implements Receiver {
     following.answered();
     if (followed && following.isOver) this.#release(followed);
     // Nothing will come of a job that was over before anybody asked (PYC-15).
-    if (!this.traits.continuesJobs && isFinished(currentStatus)) {
+    if (!this.#traits.continuesJobs && isFinished(currentStatus)) {
       this.settle(jobId, lostInBetween(jobId));
     }
   }
@@ -238,8 +151,9 @@ export class Session implements Receiver {
     following.fail(new ArcpError("CANCELLED", "nobody follows this job here any more"));
     if (!isLast) return;
     this.#numbering.cursors.forget(jobId);
-    if (!wasRefused && this.isLive && this.#features.includes("subscribe")) {
-      this.say({ type: "job.unsubscribe", payload: printUnsubscribe({ jobId }) });
+    const { isLive, features } = this.lifeline;
+    if (!wasRefused && isLive && features.includes("subscribe")) {
+      this.lifeline.say({ type: "job.unsubscribe", payload: printUnsubscribe({ jobId }) });
     }
   }
 
@@ -256,51 +170,26 @@ export class Session implements Receiver {
     }
   }
 
-  async close(reason: string): Promise<void> {
-    const connection = this.#connection;
-    this.#end(new ArcpError("CANCELLED", "the client was closed"), { isWanted: true });
-    if (!connection) return;
-    const isBye = this.#settings.closeMessage === "bye" || !this.traits.knowsClose;
-    const type = isBye ? "session.bye" : "session.close";
-    const farewell = { type, payload: printFarewell({ reason }) };
-    this.#write(connection, this.#print(mintId("envelope"), farewell));
-    await connection.closedByPeer(limits.farewellMs, this.#settings.time);
-    await connection.close(reason);
-  }
+  // What the lifeline tells.
 
-  // What a connection tells.
-
-  welcomed(connection: Connection, welcome: Welcome, envelope: Envelope): void {
-    if (this.#ended) {
-      connection.close("client.close").catch(() => {});
-      return;
-    }
-    const before = this.#welcome?.sessionId ?? this.#takenUp?.sessionId;
-    const goesOn = before === welcome.sessionId;
-    if (this.#welcome && !goesOn && !this.#isGone) {
-      this.#loseSession(expiredAt(this.lastEventSeq));
-    }
-    this.#isGone = false;
-    const isFirst = this.#welcome === undefined;
-    this.#connection = connection;
-    this.#welcome = welcome;
-    this.#dialect = dialectOfWelcome(envelope, this.#settings.peer);
-    this.#features = intersectFeatures(this.#settings.features, welcome.features);
-    if (isFirst || !goesOn) {
-      const from = goesOn ? (this.#takenUp?.lastEventSeq ?? 0) : 0;
-      this.#numbering.restart(from, { areApart: this.traits.countsSubscriptionsApart });
+  attached({ isFirst, goesOn, startsAfter }: Welcomed): void {
+    const { continuesJobs, countsSubscriptionsApart } = this.#traits;
+    if (startsAfter !== undefined) {
+      this.#numbering.restart(startsAfter, { areApart: countsSubscriptionsApart });
       this.#echoesRequests = false;
     }
-    this.#watch();
+    this.#keepAcknowledging();
     if (!isFirst) this.#sendAgain();
-    if (!isFirst && goesOn && !this.traits.continuesJobs) this.#followAgain();
-    this.#attached.resolve();
+    if (!isFirst && goesOn && !continuesJobs) this.#followAgain();
+  }
+
+  detached(): void {
+    this.#acknowledging?.stop();
+    this.#acknowledging = undefined;
+    for (const { stopTimer } of this.#pending.all()) stopTimer();
   }
 
   received(envelope: Envelope): void {
-    if (this.#ended) return;
-    this.#pulse?.heard();
-    this.#complaint = undefined;
     const series = this.#numbering.take(envelope);
     if (series === undefined) return;
     if (envelope.eventSeq !== undefined) this.#acknowledging?.note();
@@ -316,13 +205,28 @@ export class Session implements Receiver {
     this.#settings.onProtocolError(problem);
   }
 
-  lost(connection: Connection, cause: ArcpError): void {
-    if (connection !== this.#connection) return;
-    this.#detach();
-    if (this.#ended) return;
-    const why = this.#complaint ?? cause;
-    if (!this.#settings.canReconnect) this.#end(why);
-    else void this.#comeBack(why);
+  forgotten(error: ArcpError): void {
+    this.jobs.dropUnclaimed();
+    this.#tellGap(error);
+    for (const waiting of this.#pending.all()) {
+      const canWait = waiting.call.kind === "submit" || waiting.call.kind === "list";
+      if (waiting.wasSent || !canWait) this.#settle(waiting, () => waiting.call.refused(error));
+    }
+    for (const { jobId } of this.jobs.all()) {
+      for (const following of this.jobs.forget(jobId)) following.breakOff(error);
+    }
+  }
+
+  /** Everything that waits is told, once and for good (ARCP-208). */
+  ended(error: ArcpError, { isWanted }: { readonly isWanted: boolean }): void {
+    this.jobs.dropUnclaimed();
+    for (const waiting of this.#pending.all()) {
+      this.#settle(waiting, () => waiting.call.refused(error));
+    }
+    for (const { jobId } of this.jobs.all()) {
+      for (const following of this.jobs.forget(jobId)) following.breakOff(error);
+    }
+    if (!isWanted) this.#break(error);
   }
 
   #handle(envelope: Envelope, series: Series): void {
@@ -369,7 +273,7 @@ export class Session implements Receiver {
         return;
       case "session.bye":
       case "session.closed":
-        this.#farewell(envelope);
+        this.lifeline.dismissed(readFarewell(envelope).reason ?? "");
         return;
     }
   }
@@ -391,10 +295,9 @@ export class Session implements Receiver {
   /** Whether the missing events will come. */
   #heal(cause: ArcpError, { wasAskedFor }: { readonly wasAskedFor: boolean }): boolean {
     this.#break(cause);
-    const connection = this.#connection;
-    const canHeal = this.traits.replaysGaps && this.#settings.canReconnect && !wasAskedFor;
-    if (canHeal && connection) {
-      this.#leave(connection, cause);
+    const canHeal = this.#traits.replaysGaps && this.#settings.canReconnect && !wasAskedFor;
+    if (canHeal && this.lifeline.isLive) {
+      this.lifeline.leave(cause);
       return true;
     }
     this.#tellGap(cause);
@@ -427,7 +330,7 @@ export class Session implements Receiver {
     const { eventSeq } = envelope;
     const unclaimed = this.#unclaimed(envelope);
     if (!followed) return unclaimed;
-    const { countsSubscriptionsApart } = this.traits;
+    const { countsSubscriptionsApart } = this.#traits;
     const numbered = { series, eventSeq, areApart: countsSubscriptionsApart };
     return [...this.jobs.audience(followed, numbered), ...unclaimed];
   }
@@ -468,37 +371,11 @@ export class Session implements Receiver {
   #refused(envelope: Envelope): void {
     const refusal = readSessionError(envelope);
     const error = ArcpError.fromPayload(refusal.error);
-    const matching = { isInOrder: this.traits.answersInOrder };
+    const matching = { isInOrder: this.#traits.answersInOrder };
     const waiting = isFatal(error) ? undefined : this.#pending.ofSessionError(refusal, matching);
     if (refusal.requestId !== undefined && waiting) this.#echoesRequests = true;
-    if (waiting) {
-      this.#settle(waiting, () => waiting.call.refused(error));
-      return;
-    }
-    this.#complaint = error;
-    const connection = this.#connection;
-    if (!isFatal(error) || !connection) return;
-    if (error.code === "HEARTBEAT_LOST" && this.#settings.canReconnect) {
-      this.#settings.onHeartbeatLost();
-      this.#leave(connection, error);
-      return;
-    }
-    this.#end(error);
-    connection.close("the session is over").catch(() => {});
-  }
-
-  #farewell(envelope: Envelope): void {
-    const { reason = "" } = readFarewell(envelope);
-    const cause = new ArcpError("CANCELLED", `the runtime said goodbye: ${reason}`);
-    const connection = this.#connection;
-    if (!connection) return;
-    // A runtime that stops comes back, with what it remembers.
-    if (reason === "shutdown" && this.#settings.canReconnect) {
-      this.#leave(connection, cause);
-      return;
-    }
-    this.#end(cause);
-    connection.close("peer.bye").catch(() => {});
+    if (waiting) this.#settle(waiting, () => waiting.call.refused(error));
+    else this.lifeline.complained(error);
   }
 
   #pong(envelope: Envelope): void {
@@ -508,24 +385,13 @@ export class Session implements Receiver {
       return;
     }
     const pong = { pingNonce: ping.value.nonce, receivedAtMs: Date.now() };
-    this.say({ type: "session.pong", payload: printPong(pong) });
+    this.lifeline.say({ type: "session.pong", payload: printPong(pong) });
   }
 
   // The way out.
 
-  /** Throws what cannot be said, to anybody or to this runtime. */
-  #print(id: string, request: Request): string {
-    const text = printText(id, { ...request, sessionId: this.#welcome?.sessionId });
-    if (this.#dialect !== "python") return text;
-    const bytes = new TextEncoder().encode(text).length;
-    const problem = checkForPython(request, { bytes, isLine: this.#connection?.isLine ?? false });
-    if (problem) throw problem;
-    return text;
-  }
-
   #send(waiting: Waiting, text: string): void {
-    const connection = this.#connection;
-    if (!connection) return;
+    if (!this.lifeline.isLive) return;
     waiting.wasSent = true;
     waiting.stopTimer();
     const { answerMs, time } = this.#settings;
@@ -533,54 +399,22 @@ export class Session implements Receiver {
       const message = `the runtime did not answer ${waiting.call.request.type} within ${answerMs} ms`;
       this.abandon(waiting, new ArcpError("TIMEOUT", message));
     }, answerMs);
-    this.#write(connection, text);
+    this.lifeline.write(text);
   }
 
-  #write(connection: Connection, text: string): void {
-    connection.send(text);
-    this.#pulse?.said();
-  }
-
-  // Losing connections, and finding back.
-
-  async #attempt(resumePoint: ResumePoint | undefined): Promise<void> {
-    const { token, client, features, vendor, handshakeMs, time, dial } = this.#settings;
-    const hello: Hello = {
-      client,
-      token,
-      capabilities: { encodings: ["json"], features, vendor },
-      resume: resumePoint,
-    };
-    const { signal } = this.#leaving;
-    const transport = await dial(signal);
-    if (this.#ended) {
-      transport.close("nobody wants it any more").catch(() => {});
-      throw this.#ended;
-    }
-    await Connection.open(transport, this, { hello, handshakeMs, time, signal });
-  }
-
-  #watch(): void {
+  #keepAcknowledging(): void {
     const { time, ackPace, isAckAsked } = this.#settings;
-    const seconds = this.welcome.heartbeatIntervalSec;
-    if (seconds !== undefined && this.#features.includes("heartbeat")) {
-      this.#pulse = new Pulse(seconds * 1_000, time, {
-        ping: () => this.#ping(),
-        lost: () => this.#silent(),
-      });
-    }
-    const mayAck = this.traits.acksUnasked || isAckAsked;
-    if (ackPace && mayAck && this.#features.includes("ack")) {
-      this.#acknowledging = new Acknowledging(ackPace, time, {
-        deliveredSeq: () => this.#deliveredSeq(),
-        send: (seq) => this.acknowledge(seq),
-      });
-    }
+    const mayAck = this.#traits.acksUnasked || isAckAsked;
+    if (!ackPace || !mayAck || !this.lifeline.features.includes("ack")) return;
+    this.#acknowledging = new Acknowledging(ackPace, time, {
+      deliveredSeq: () => this.#deliveredSeq(),
+      send: (seq) => this.acknowledge(seq),
+    });
   }
 
   #deliveredSeq(): number {
     let delivered = this.lastEventSeq;
-    const areApart = this.traits.countsSubscriptionsApart;
+    const areApart = this.#traits.countsSubscriptionsApart;
     for (const following of this.jobs.ownFollowings({ areApart })) {
       const unread = following.firstUnreadSeq;
       if (unread !== undefined && unread <= delivered) delivered = unread - 1;
@@ -588,98 +422,9 @@ export class Session implements Receiver {
     return delivered;
   }
 
-  #ping(): void {
-    if (!this.isLive) return;
-    const ping = { nonce: mintId("nonce"), sentAtMs: Date.now() };
-    this.say({ type: "session.ping", payload: printPing(ping) });
-  }
-
-  #silent(): void {
-    const connection = this.#connection;
-    if (!connection) return;
-    this.#settings.onHeartbeatLost();
-    const message = "the runtime has been silent for two heartbeats";
-    this.#leave(connection, new ArcpError("HEARTBEAT_LOST", message));
-  }
-
-  /** We give this connection up, and look for another. */
-  #leave(connection: Connection, cause: ArcpError): void {
-    this.#detach();
-    const closing = connection.close(cause.message).catch(() => {});
-    if (this.#settings.canReconnect) void this.#comeBack(cause, closing);
-    else this.#end(cause);
-  }
-
-  #detach(): void {
-    this.#pulse?.stop();
-    this.#acknowledging?.stop();
-    this.#pulse = undefined;
-    this.#acknowledging = undefined;
-    if (!this.#connection) return;
-    this.#connection = undefined;
-    this.#attached = Promise.withResolvers();
-    this.#attached.promise.catch(() => {});
-    for (const { stopTimer } of this.#pending.all()) stopTimer();
-  }
-
-  async #comeBack(cause: ArcpError, closing?: Promise<void>): Promise<void> {
-    const { resumeToken, resumeWindowSec, sessionId } = this.welcome;
-    const windowMs = (resumeWindowSec || limits.resumeWindowSec) * 1_000;
-    const { traits } = this;
-    const resumption: Resumption = {
-      lastEventSeq: this.lastEventSeq,
-      windowMs,
-      traits,
-      time: this.#settings.time,
-      signal: this.#leaving.signal,
-      attempt: (lastEventSeq) =>
-        this.#attempt(
-          lastEventSeq === undefined ? undefined : { sessionId, resumeToken, lastEventSeq },
-        ),
-    };
-    try {
-      if (traits.resumesAfterClose) await closing;
-      await resume(resumption);
-    } catch (error) {
-      if (this.#ended) return;
-      const failure = isArcpError(error) ? error : cause;
-      if (failure.code === "RESUME_WINDOW_EXPIRED") await this.#afterRefusal(resumption, failure);
-      else this.#end(failure);
-    }
-  }
-
-  /** ARCP-221. */
-  async #afterRefusal(resumption: Resumption, refusal: ArcpError): Promise<void> {
-    this.#loseSession(refusal);
-    const isUnreachable = refusal.details?.["unreachable"] === true;
-    if (!this.#settings.opensFresh || isUnreachable) {
-      this.#end(refusal);
-      return;
-    }
-    try {
-      await beginAnew(resumption);
-    } catch (error) {
-      this.#end(isArcpError(error) ? error : refusal);
-    }
-  }
-
-  /** The session is gone, and with it everything that only it knew of. */
-  #loseSession(error: ArcpError): void {
-    this.#isGone = true;
-    this.jobs.dropUnclaimed();
-    this.#tellGap(error);
-    for (const waiting of this.#pending.all()) {
-      const canWait = waiting.call.kind === "submit" || waiting.call.kind === "list";
-      if (waiting.wasSent || !canWait) this.#settle(waiting, () => waiting.call.refused(error));
-    }
-    for (const { jobId } of this.jobs.all()) {
-      for (const following of this.jobs.forget(jobId)) following.breakOff(error);
-    }
-  }
-
   #tellGap(cause: ArcpError): void {
     const { lastEventSeq } = this;
-    this.#settings.onGap({ sessionId: this.welcome.sessionId, lastEventSeq, cause });
+    this.#settings.onGap({ sessionId: this.lifeline.welcome.sessionId, lastEventSeq, cause });
   }
 
   /** What had no answer when the connection was lost (ARCP-220). */
@@ -696,7 +441,7 @@ export class Session implements Receiver {
         this.#repeat(waiting, mintId("envelope"));
         continue;
       }
-      const isKnownAgain = this.#echoesRequests && this.traits.knowsSubmitsAgain;
+      const isKnownAgain = this.#echoesRequests && this.#traits.knowsSubmitsAgain;
       if (call.hasKey || isKnownAgain) {
         this.#repeat(waiting, waiting.id);
         continue;
@@ -709,7 +454,7 @@ export class Session implements Receiver {
   #repeat(waiting: Waiting, id: string): void {
     this.#pending.renew(waiting, id);
     try {
-      this.#send(waiting, this.#print(id, waiting.call.request));
+      this.#send(waiting, this.lifeline.print(id, waiting.call.request));
     } catch (error) {
       // Another runtime answers at this address now, and could not take it.
       const refusal = isArcpError(error) ? error : expiredAt(this.lastEventSeq);
@@ -721,7 +466,7 @@ export class Session implements Receiver {
   #followAgain(): void {
     for (const followed of this.jobs.all()) {
       if (this.#pending.hasSubscribe(followed.jobId)) continue;
-      if (this.#features.includes("subscribe")) this.#follow(followed, { history: false });
+      if (this.lifeline.features.includes("subscribe")) this.#follow(followed, { history: false });
       else this.settle(followed.jobId, lostInBetween(followed.jobId));
     }
   }
@@ -753,37 +498,4 @@ export class Session implements Receiver {
     this.#isBroken = true;
     this.#settings.onSessionBroken(error);
   }
-
-  /** Everything that waits is told, once and for good (ARCP-208). */
-  #end(error: ArcpError, { isWanted = false } = {}): void {
-    if (this.#ended) return;
-    this.#ended = error;
-    this.#detach();
-    this.jobs.dropUnclaimed();
-    this.#leaving.abort(error);
-    for (const waiting of this.#pending.all()) {
-      this.#settle(waiting, () => waiting.call.refused(error));
-    }
-    for (const { jobId } of this.jobs.all()) {
-      for (const following of this.jobs.forget(jobId)) following.breakOff(error);
-    }
-    this.#attached.reject(error);
-    if (!isWanted) this.#break(error);
-  }
-}
-
-const fatal: ReadonlySet<string> = new Set([
-  "UNAUTHENTICATED",
-  "HEARTBEAT_LOST",
-  "RESUME_WINDOW_EXPIRED",
-]);
-
-/** ARCP-59. */
-function isFatal({ code }: ArcpError): boolean {
-  return fatal.has(code);
-}
-
-function expiredAt(lastEventSeq: number): ArcpError {
-  const message = `the runtime opened another session; events after ${lastEventSeq} are lost`;
-  return new ArcpError("RESUME_WINDOW_EXPIRED", message);
 }
