@@ -166,7 +166,7 @@ export class Session implements SessionListener {
   /** There is nothing more to wait for. */
   answerCancels(jobId: string): void {
     for (const waiting of this.#pending.cancelsOf(jobId)) {
-      this.#settle(waiting, waiting.call.answered);
+      this.#settle(waiting, (call) => call.answered());
     }
   }
 
@@ -206,26 +206,16 @@ export class Session implements SessionListener {
   }
 
   forgotten(error: ArcpError): void {
-    this.jobs.dropUnclaimed();
     this.#tellGap(error);
-    for (const waiting of this.#pending.all()) {
-      const canWait = waiting.call.kind === "submit" || waiting.call.kind === "list";
-      if (waiting.wasSent || !canWait) this.#settle(waiting, () => waiting.call.refused(error));
-    }
-    for (const { jobId } of this.jobs.all()) {
-      for (const following of this.jobs.forget(jobId)) following.breakOff(error);
-    }
+    this.#giveUp(error, ({ call, wasSent }) => {
+      const canWait = call.kind === "submit" || call.kind === "list";
+      return wasSent || !canWait;
+    });
   }
 
   /** Everything that waits is told, once and for good (ARCP-208). */
   ended(error: ArcpError, { isWanted }: { readonly isWanted: boolean }): void {
-    this.jobs.dropUnclaimed();
-    for (const waiting of this.#pending.all()) {
-      this.#settle(waiting, () => waiting.call.refused(error));
-    }
-    for (const { jobId } of this.jobs.all()) {
-      for (const following of this.jobs.forget(jobId)) following.breakOff(error);
-    }
+    this.#giveUp(error, () => true);
     if (!isWanted) this.#break(error);
   }
 
@@ -238,29 +228,27 @@ export class Session implements SessionListener {
         this.#refused(envelope);
         return;
       case "session.jobs":
-        this.#answer(readJobs(envelope), (jobs) => {
-          const waiting = this.#pending.ofJobs(jobs);
-          if (waiting) this.#settle(waiting, () => waiting.call.answered(jobs, envelope));
-        });
+        this.#answer(readJobs(envelope), (jobs) =>
+          this.#settle(this.#pending.ofJobs(jobs), (call) => call.answered(jobs, envelope)),
+        );
         return;
       case "job.accepted":
         this.#answer(readAccepted(envelope), (accepted) => {
-          const waiting = this.#pending.ofAccepted(accepted);
           if (accepted.requestId !== undefined) this.#echoesRequests = true;
-          if (waiting) this.#settle(waiting, () => waiting.call.answered(accepted, envelope));
+          const waiting = this.#pending.ofAccepted(accepted);
+          this.#settle(waiting, (call) => call.answered(accepted, envelope));
         });
         return;
       case "job.subscribed":
         this.#answer(readSubscribed(envelope), (subscribed) => {
           const waiting = this.#pending.ofSubscribed(subscribed);
-          if (waiting) this.#settle(waiting, () => waiting.call.answered(subscribed, envelope));
+          this.#settle(waiting, (call) => call.answered(subscribed, envelope));
         });
         return;
       case "job.cancelled":
-        this.#answer(readCancelled(envelope), (cancelled) => {
-          const waiting = this.#pending.ofCancelled(cancelled);
-          if (waiting) this.#settle(waiting, waiting.call.answered);
-        });
+        this.#answer(readCancelled(envelope), (cancelled) =>
+          this.#settle(this.#pending.ofCancelled(cancelled), (call) => call.answered()),
+        );
         return;
       case "job.event":
         this.#answer(readJobEvent(envelope), (event) => {
@@ -286,10 +274,24 @@ export class Session implements SessionListener {
     else if (read.value !== undefined) take(read.value);
   }
 
-  #settle(waiting: Waiting, tell: () => void): void {
+  #settle<Kind extends Call>(waiting: Waiting<Kind> | undefined, tell: (call: Kind) => void): void {
+    if (!waiting) return;
     this.#pending.remove(waiting);
-    tell();
+    tell(waiting.call);
     if (!this.#pending.isAskingAgain) this.jobs.dropUnclaimed();
+  }
+
+  #refuse(waiting: Waiting, error: ArcpError): void {
+    this.#settle(waiting, (call) => call.refused(error));
+  }
+
+  /** All jobs, and those requests, are told that there is nothing more to come. */
+  #giveUp(error: ArcpError, isOver: (waiting: Waiting) => boolean): void {
+    this.jobs.dropUnclaimed();
+    for (const waiting of this.#pending.all()) if (isOver(waiting)) this.#refuse(waiting, error);
+    for (const { jobId } of this.jobs.all()) {
+      for (const following of this.jobs.forget(jobId)) following.breakOff(error);
+    }
   }
 
   /** Whether the missing events will come. */
@@ -348,7 +350,7 @@ export class Session implements SessionListener {
           ? this.#pending.ofJobError(refusal, this.jobs.isKnown(jobId))
           : undefined;
       if (waiting) {
-        this.#settle(waiting, () => waiting.call.refused(ArcpError.fromPayload(error)));
+        this.#refuse(waiting, ArcpError.fromPayload(error));
         return;
       }
     }
@@ -374,7 +376,7 @@ export class Session implements SessionListener {
     const matching = { isInOrder: this.#traits.answersInOrder };
     const waiting = isFatal(error) ? undefined : this.#pending.ofSessionError(refusal, matching);
     if (refusal.requestId !== undefined && waiting) this.#echoesRequests = true;
-    if (waiting) this.#settle(waiting, () => waiting.call.refused(error));
+    if (waiting) this.#refuse(waiting, error);
     else this.lifeline.complained(error);
   }
 
@@ -447,7 +449,7 @@ export class Session implements SessionListener {
         continue;
       }
       const message = "the connection was lost before the runtime answered; the job may run or not";
-      this.#settle(waiting, () => call.refused(new ArcpError("HEARTBEAT_LOST", message)));
+      this.#refuse(waiting, new ArcpError("HEARTBEAT_LOST", message));
     }
   }
 
@@ -458,7 +460,7 @@ export class Session implements SessionListener {
     } catch (error) {
       // Another runtime answers at this address now, and could not take it.
       const refusal = isArcpError(error) ? error : expiredAt(this.lastEventSeq);
-      this.#settle(waiting, () => waiting.call.refused(refusal));
+      this.#refuse(waiting, refusal);
     }
   }
 
