@@ -997,6 +997,17 @@ test("[ARCP-222] a session that is taken up with nothing to replay is asked for 
   await client.close();
 });
 
+test("[ARCP-222] but once only where that would be no use: over a link that is there, or with a runtime known to be Python's", async () => {
+  const from = { session_id: "sess_1", resume_token: "rt_0", last_event_seq: 4 };
+  const runtime = new ScriptedRuntime({ greet: () => refusal });
+  const over = ARCPClient.resume(await runtime.dial(), from, { token: "t" });
+  await assert.rejects(over, { code: "RESUME_WINDOW_EXPIRED" });
+  const python = new ScriptedRuntime({ isPython: true, greet: () => refusal });
+  const resuming = ARCPClient.resume(python.dial, from, { token: "t", peer: "python" });
+  await assert.rejects(resuming, { code: "RESUME_WINDOW_EXPIRED" });
+  assert.deepEqual([runtime.helloes.length, python.helloes.length], [1, 1]);
+});
+
 test("[ARCP-78] what a reader has not come to yet is not acknowledged", async () => {
   await using scene = await open({}, { autoAck: true });
   const { runtime, time } = scene;

@@ -25,7 +25,7 @@ import type { Settings } from "./options.ts";
 import type { Request } from "./pending.ts";
 import { Pulse } from "./pulse.ts";
 import { checkForPython, type PeerTraits, peers } from "./python-peer.ts";
-import { beginAnew, type Resumption, resume } from "./resumption.ts";
+import { beginAnew, type Resumption, replayFrom, resume } from "./resumption.ts";
 
 /** Who is told what becomes of a session. */
 export interface SessionListener {
@@ -58,7 +58,8 @@ export class Lifeline implements Receiver {
   readonly #leaving = new AbortController();
   #connection: Connection | undefined;
   #welcome: Welcome | undefined;
-  #dialect: Dialect = "spec";
+  /** Until it has spoken, as we were told, or as the protocol has it. */
+  #dialect: Dialect;
   #features: readonly string[] = [];
   #pulse: Pulse | undefined;
   #ended: ArcpError | undefined;
@@ -72,21 +73,20 @@ export class Lifeline implements Receiver {
     this.#settings = settings;
     this.#listener = listener;
     this.#takenUp = takenUp;
+    this.#dialect = settings.peer === "auto" ? "spec" : settings.peer;
     this.#attached.promise.catch(() => {});
   }
 
   /** Rejects as `Connection.open` does, or as the transport could not be made. */
   async open(): Promise<void> {
     const takenUp = this.#takenUp;
-    try {
-      await this.#attempt(takenUp);
-    } catch (error) {
-      const isRefused = isArcpError(error) && error.code === "RESUME_WINDOW_EXPIRED";
-      const mayBeEmpty = takenUp !== undefined && takenUp.lastEventSeq > 0;
-      if (!isRefused || !mayBeEmpty || !this.#settings.canReconnect) throw error;
-      // There may have been nothing to replay (ARCP-222).
-      await this.#attempt({ ...takenUp, lastEventSeq: takenUp.lastEventSeq - 1 });
-    }
+    if (!takenUp) return this.#attempt(undefined);
+    const { traits } = this;
+    // A link that was handed to us can be tried once.
+    const refusesEmptyReplay = traits.refusesEmptyReplay && this.#settings.canReconnect;
+    await replayFrom(takenUp.lastEventSeq, { ...traits, refusesEmptyReplay }, (lastEventSeq) =>
+      this.#attempt({ ...takenUp, lastEventSeq }),
+    );
   }
 
   /** The newest: there is one for each connection. */

@@ -24,17 +24,26 @@ export type Resumption = {
 export async function resume(resumption: Resumption): Promise<void> {
   const { traits, lastEventSeq, time, signal } = resumption;
   if (traits.resumesAfterClose) await time.sleep(limits.closeSettleMs, signal);
+  await replayFrom(lastEventSeq, traits, (from) => persist(resumption, from));
+}
+
+/**
+ * Attempts to resume from this event. A refusal may mean that there was nothing to replay: once more, from one
+ * event before (ARCP-222). Rejects as the attempt did, or with `RESUME_WINDOW_EXPIRED` if the session is gone.
+ */
+export async function replayFrom(
+  lastEventSeq: number,
+  traits: Pick<PeerTraits, "refusalsOfResume" | "refusesEmptyReplay">,
+  attempt: (from: number) => Promise<void>,
+): Promise<void> {
   try {
-    await persist(resumption, lastEventSeq);
+    await attempt(lastEventSeq);
   } catch (error) {
     if (!isRefusal(error, traits)) throw error;
-    const canBeEmptyReplay = traits.refusesEmptyReplay && lastEventSeq > 0;
-    if (!canBeEmptyReplay || error.details?.["unreachable"] === true) throw expired(error);
-    try {
-      await persist(resumption, lastEventSeq - 1);
-    } catch (again) {
-      throw isRefusal(again, traits) ? expired(again) : again;
-    }
+    const isUnreachable = error.details?.["unreachable"] === true;
+    const mayBeEmpty = traits.refusesEmptyReplay && lastEventSeq > 0 && !isUnreachable;
+    if (!mayBeEmpty) throw expired(error);
+    await replayFrom(lastEventSeq - 1, { ...traits, refusesEmptyReplay: false }, attempt);
   }
 }
 
@@ -69,7 +78,10 @@ export function pauseMs(failures: number): number {
   return longest * Math.random();
 }
 
-function isRefusal(error: unknown, { refusalsOfResume }: PeerTraits): error is ArcpError {
+function isRefusal(
+  error: unknown,
+  { refusalsOfResume }: Pick<PeerTraits, "refusalsOfResume">,
+): error is ArcpError {
   return isArcpError(error) && refusalsOfResume.has(error.code) && !isOurs(error);
 }
 
