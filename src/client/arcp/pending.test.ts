@@ -190,8 +190,20 @@ test("only what went out before is sent again", () => {
   const pending = sent(submit("t1"));
   const fresh = pending.add("2", submit("t2"));
   pending.renew(fresh, "2");
-  assert.equal(fresh.isRepeated, false);
   assert.equal(pending.isAskingAgain, false);
   for (const waiting of pending.all()) pending.renew(waiting, waiting.id);
   assert.equal(pending.isAskingAgain, true);
+  for (const waiting of pending.all()) pending.remove(waiting);
+  assert.equal(pending.isAskingAgain, false);
+});
+
+test("the cancels of a job are those that still wait, under whatever id", () => {
+  const pending = sent(cancel("a"), cancel("b"), cancel("a"), subscribe("a"));
+  const [first] = pending.all();
+  assert(first);
+  pending.renew(first, "again");
+  assert.deepEqual(pending.cancelsOf("a").map(idOf), ["again", "3"]);
+  for (const waiting of pending.cancelsOf("a")) pending.remove(waiting);
+  assert.deepEqual(pending.cancelsOf("a"), []);
+  assert.deepEqual(pending.all().map(idOf), ["2", "4"]);
 });

@@ -57,8 +57,6 @@ export type Waiting<Kind extends Call = Call> = {
   readonly call: Kind;
   /** The connection it went out on may be gone. */
   wasSent: boolean;
-  /** It was sent once more, on another connection. */
-  isRepeated: boolean;
   /** Nobody waits for it any more, but an answer may still come. */
   isAbandoned: boolean;
   stopTimer: () => void;
@@ -71,6 +69,10 @@ export type Matching = {
 
 export class Pending {
   readonly #byId = new Map<string, Waiting>();
+  // Asked for with every event and every end of a job, so that nobody goes through all that waits for them.
+  /** Submits that were sent once more, on another connection. */
+  readonly #askedAgain = new Set<Waiting>();
+  readonly #cancels = new Map<string, Set<Waiting<CancelCall>>>();
 
   get size(): number {
     return this.#byId.size;
@@ -81,11 +83,15 @@ export class Pending {
       id,
       call,
       wasSent: false,
-      isRepeated: false,
       isAbandoned: false,
       stopTimer: () => {},
     };
     this.#byId.set(id, waiting);
+    if (isCancel(waiting)) {
+      const { jobId } = waiting.call;
+      const cancels = this.#cancels.get(jobId) ?? new Set();
+      this.#cancels.set(jobId, cancels.add(waiting));
+    }
     return waiting;
   }
 
@@ -98,7 +104,7 @@ export class Pending {
   renew(waiting: Waiting, id: string): void {
     this.#byId.delete(waiting.id);
     waiting.id = id;
-    waiting.isRepeated ||= waiting.wasSent;
+    if (waiting.wasSent && isSubmit(waiting)) this.#askedAgain.add(waiting);
     this.#byId.set(id, waiting);
   }
 
@@ -112,9 +118,15 @@ export class Pending {
     return false;
   }
 
-  remove({ id, stopTimer }: Waiting): void {
-    stopTimer();
-    this.#byId.delete(id);
+  remove(waiting: Waiting): void {
+    waiting.stopTimer();
+    this.#byId.delete(waiting.id);
+    this.#askedAgain.delete(waiting);
+    if (!isCancel(waiting)) return;
+    const { jobId } = waiting.call;
+    const cancels = this.#cancels.get(jobId);
+    cancels?.delete(waiting);
+    if (cancels?.size === 0) this.#cancels.delete(jobId);
   }
 
   hasSubscribe(jobId: string): boolean {
@@ -126,16 +138,18 @@ export class Pending {
     traceId: string | undefined,
     { isFollowed }: { readonly isFollowed: boolean },
   ): boolean {
-    // A job that nobody here follows may have been asked for with a key, under another trace.
-    const isTheirs = (waiting: Waiting): boolean =>
-      hasTrace(traceId)(waiting) ||
-      (!isFollowed &&
-        (traceId === undefined || (waiting.call.kind === "submit" && waiting.call.hasKey)));
-    return this.#oldest(both(isAskedAgain, isTheirs)) !== undefined;
+    for (const waiting of this.#askedAgain) {
+      if (hasTrace(traceId)(waiting)) return true;
+      // A job that nobody here follows may have been asked for with a key, under another trace.
+      const { call } = waiting;
+      const hasKey = call.kind === "submit" && call.hasKey;
+      if (!isFollowed && (traceId === undefined || hasKey)) return true;
+    }
+    return false;
   }
 
   get isAskingAgain(): boolean {
-    return this.#oldest(isAskedAgain) !== undefined;
+    return this.#askedAgain.size > 0;
   }
 
   /** ARCP-213. A child's acceptance is told to its parent's session, too, and answers nothing there. */
@@ -221,7 +235,7 @@ export class Pending {
 
   /** A job that is over needs no cancelling. */
   cancelsOf(jobId: string): readonly Waiting<CancelCall>[] {
-    return this.all().filter(isCancelOf(jobId));
+    return [...(this.#cancels.get(jobId) ?? [])];
   }
 
   #named(requestId: string | undefined): Waiting | undefined {
@@ -262,10 +276,6 @@ function isAny(waiting: Waiting): waiting is Waiting {
 
 function isSubmit(waiting: Waiting): waiting is Waiting<SubmitCall> {
   return waiting.call.kind === "submit";
-}
-
-function isAskedAgain(waiting: Waiting): waiting is Waiting<SubmitCall> {
-  return isSubmit(waiting) && waiting.isRepeated;
 }
 
 function isList(waiting: Waiting): waiting is Waiting<ListCall> {
