@@ -1151,12 +1151,10 @@ export const rules: readonly Rule[] = [
   must("PYC-16", "Submits are sent again only with a key.", [clientPythonClient]),
   must("PYC-17", "A retry from another session subscribes to the job.", [clientPythonClient]),
   must("PYC-18", "Its pings are answered.", [clientClient]),
-  should(
-    "PYC-19",
-    "Lists are filtered by the exact agent.",
-    [clientPythonClient],
-    "The agent is asked for as it was given.",
-  ),
+  should("PYC-19", "A list of one agent has its jobs of all versions.", [
+    clientPythonClient,
+    interopClient,
+  ]),
   must("PYC-20", "The path is exactly /arcp.", [transportWebSocket]),
   must("PYC-21", "Any close without a bye is loss of the transport.", [clientClient]),
   must(

@@ -392,6 +392,7 @@ test("[PYA-2] our client against the 22 example servers of the Python SDK", {
     }),
   );
   running.push(t.test(`${python}: stdio`, () => start(() => overStdio(sdk))));
+  running.push(t.test(`[PYC-19] ${python}: versions`, () => start(() => listVersions(sdk))));
   await Promise.all(running);
 });
 
@@ -418,9 +419,57 @@ async function perform(sdk: PythonSdk, port: number, play: Play): Promise<void> 
 }
 
 async function overStdio(sdk: PythonSdk): Promise<void> {
-  const script = join(exampleIn(sdk, "stdio"), "server.py");
+  await overPipes(sdk, [join(exampleIn(sdk, "stdio"), "server.py")], async (client) => {
+    const job = await client.submit({ agent: "echo", input: { hello: "stdio" } });
+    assert.equal(kindsOf(await all(job)), "log");
+    assert.deepEqual((await job.done).result, { echoed: { hello: "stdio" } });
+    const tooLong = { agent: "echo", input: "x".repeat(65_536) };
+    await assert.rejects(client.submit(tooLong), { code: "INVALID_REQUEST" });
+  });
+}
+
+/** None of the examples has both versions and lists. */
+const versions = `
+import asyncio
+from arcp import RuntimeInfo, StdioTransport
+from arcp.runtime import ARCPRuntime, StaticBearerVerifier
+
+async def agent(input, ctx):
+    return input
+
+async def main():
+    runtime = ARCPRuntime(
+        runtime=RuntimeInfo(name="versions", version="1.0.0"),
+        bearer=StaticBearerVerifier({"demo-token": "demo-principal"}),
+    )
+    for version in ("1.0.0", "1.2.3"):
+        runtime.register_agent_version("summarize", version, agent)
+    runtime.register_agent("summarizer", agent)
+    await runtime.accept(await StdioTransport.from_std_streams())
+    await runtime.close()
+
+asyncio.run(main())
+`;
+
+async function listVersions(sdk: PythonSdk): Promise<void> {
+  await overPipes(sdk, ["-c", versions], async (client) => {
+    const agents = ["summarize@1.0.0", "summarize@1.2.3", "summarizer"];
+    for (const agent of agents) await (await client.submit({ agent, input: {} })).done;
+    const listed = async (agent: string) =>
+      (await client.listJobs({ agent })).jobs.map((job) => job.agent).sort();
+    assert.deepEqual(await listed("summarize"), ["summarize@1.0.0", "summarize@1.2.3"]);
+    assert.deepEqual(await listed("summarize@1.2.3"), ["summarize@1.2.3"]);
+    assert.deepEqual(await listed("summarizer"), ["summarizer"]);
+  });
+}
+
+async function overPipes(
+  sdk: PythonSdk,
+  words: readonly string[],
+  play: (client: ARCPClient) => Promise<void>,
+): Promise<void> {
   const env = pythonEnvironment();
-  const child = spawn(sdk.python, [script], { env, stdio: ["pipe", "pipe", "ignore"] });
+  const child = spawn(sdk.python, words, { env, stdio: ["pipe", "pipe", "ignore"] });
   after(() => child.kill("SIGKILL"));
   const exited = once(child, "exit");
   const recording = new Recording();
@@ -431,11 +480,7 @@ async function overStdio(sdk: PythonSdk): Promise<void> {
       // The interpreter is still starting.
       handshakeTimeoutMs: 60_000,
     });
-    const job = await client.submit({ agent: "echo", input: { hello: "stdio" } });
-    assert.equal(kindsOf(await all(job)), "log");
-    assert.deepEqual((await job.done).result, { echoed: { hello: "stdio" } });
-    const tooLong = { agent: "echo", input: "x".repeat(65_536) };
-    await assert.rejects(client.submit(tooLong), { code: "INVALID_REQUEST" });
+    await play(client);
   }
   assert.deepEqual(await exited, [0, null]);
   sent.push(...recording.sent);

@@ -25,7 +25,7 @@ import type { FrameListener } from "./handlers.ts";
 import { limits } from "./limits.ts";
 import { type ClientOptions, settle, type Target } from "./options.ts";
 import type { Request } from "./pending.ts";
-import { isNeverToEnd } from "./python-peer.ts";
+import { isNeverToEnd, isVersionOf } from "./python-peer.ts";
 import { Session } from "./session.ts";
 import type { Timekeeper } from "./time.ts";
 
@@ -249,7 +249,26 @@ export class ARCPClient implements AsyncDisposable {
     }
   }
 
-  async listJobs(filter: JobFilter = {}, { limit, cursor }: Page = {}): Promise<JobPage> {
+  /** A page may have fewer jobs than its limit and still not be the last. */
+  async listJobs(filter: JobFilter = {}, page: Page = {}): Promise<JobPage> {
+    const { agent } = filter;
+    const { findsVersions } = this.#session.lifeline.traits;
+    if (agent === undefined || agent.includes("@") || findsVersions) {
+      return this.#listPage(filter, page);
+    }
+    // Of all agents, and what was asked for is picked here; pages without any are passed over.
+    let { cursor } = page;
+    for (let pages = 1; ; pages += 1) {
+      const listed = await this.#listPage({ ...filter, agent: undefined }, { ...page, cursor });
+      const jobs = listed.jobs.filter((job) => isVersionOf(job.agent, agent));
+      cursor = listed.nextCursor;
+      if (jobs.length > 0 || cursor === undefined || pages >= limits.pagesMax) {
+        return { jobs, nextCursor: cursor };
+      }
+    }
+  }
+
+  #listPage(filter: JobFilter, { limit, cursor }: Page): Promise<JobPage> {
     this.#session.lifeline.requireFeature("list_jobs");
     const { promise, resolve, reject } = Promise.withResolvers<JobPage>();
     const payload = printListJobs({

@@ -362,14 +362,48 @@ test("what is read there is acknowledged only if it is wanted: it would be gone 
   }
 });
 
-test("[PYC-19] NOT MET: a list of one agent asks for the name as it was given, which finds no version of it", async () => {
+test("[PYC-19] a list of one agent has its jobs of all versions, though it finds none by the bare name", async () => {
+  await using scene = await open();
+  const { client, runtime } = scene;
+  const answer = async (agents: readonly string[], cursor?: string): Promise<unknown> => {
+    const { id, payload } = await runtime.last("session.list_jobs");
+    const status = "running";
+    const jobs = agents.map((agent) => ({ job_id: `job of ${agent}`, agent, status }));
+    await runtime.say("session.jobs", { request_id: id, jobs, next_cursor: cursor });
+    return payload;
+  };
+  const filter = { status: ["running"] };
+  const listing = client.listJobs({ ...filter, agent: "summarize" }, { limit: 3 });
+  assert.deepEqual(await answer(["summarizer@1", "sum"], "3"), { filter, limit: 3 });
+  const second = await answer(["summarize@1.0.0", "other", "summarize@2.0.0"], "6");
+  assert.deepEqual(second, { filter, limit: 3, cursor: "3" });
+  const { jobs, nextCursor } = await listing;
+  assert.deepEqual(
+    jobs.map(({ agent }) => agent),
+    ["summarize@1.0.0", "summarize@2.0.0"],
+  );
+  assert.equal(nextCursor, "6");
+  const unversioned = client.listJobs({ agent: "summarize" });
+  assert.deepEqual(await answer(["summarize"]), {});
+  assert.equal((await unversioned).jobs.length, 1);
+  // One version of it is asked for as it is.
+  const one = client.listJobs({ agent: "summarize@1.0.0" });
+  assert.deepEqual(await answer(["summarize@1.0.0"]), { filter: { agent: "summarize@1.0.0" } });
+  assert.equal((await one).jobs.length, 1);
+});
+
+test("[PYC-19] it is not asked for pages without end", async () => {
   await using scene = await open();
   const { client, runtime } = scene;
   const listing = client.listJobs({ agent: "summarize" });
-  const { id, payload } = await runtime.last("session.list_jobs");
-  await runtime.say("session.jobs", { request_id: id, jobs: [] });
-  await listing;
-  assert.deepEqual(payload, { filter: { agent: "summarize" } });
+  const asked = (): number => runtime.ofType("session.list_jobs").length;
+  await settled();
+  for (let pages = 0; asked() > pages && pages < 2 * limits.pagesMax; pages += 1) {
+    const { id } = await runtime.last("session.list_jobs");
+    await runtime.say("session.jobs", { request_id: id, jobs: [], next_cursor: "more" });
+  }
+  assert.deepEqual(await listing, { jobs: [], nextCursor: "more" });
+  assert.equal(asked(), limits.pagesMax);
 });
 
 test("[PYC-4] a message that is too large for it is refused here, and nothing is sent", async () => {

@@ -25,6 +25,8 @@ export type PeerTraits = {
   readonly knowsSubmitsAgain: boolean;
   /** It says something to every cancel; that one says nothing (PYC-9). */
   readonly answersCancels: boolean;
+  /** Asked for the jobs of an agent by its bare name, it finds those of all versions; there, of none (PYC-19). */
+  readonly findsVersions: boolean;
   /** It knows `session.close` (PYC-5). */
   readonly knowsClose: boolean;
   /** What is acknowledged there is lost to all who subscribe later, so that it is not done unasked. */
@@ -42,6 +44,7 @@ export const peers: Readonly<Record<Dialect, PeerTraits>> = {
     continuesJobs: true,
     knowsSubmitsAgain: true,
     answersCancels: true,
+    findsVersions: true,
     knowsClose: true,
     acksUnasked: true,
   },
@@ -56,6 +59,7 @@ export const peers: Readonly<Record<Dialect, PeerTraits>> = {
     continuesJobs: false,
     knowsSubmitsAgain: false,
     answersCancels: false,
+    findsVersions: false,
     knowsClose: false,
     acksUnasked: false,
   },
@@ -92,6 +96,11 @@ export function isNeverToEnd(status: string): boolean {
 export function lostInBetween(jobId: string): ArcpError {
   const message = `job ${jobId} ended while there was no connection, and the runtime kept nothing of it`;
   return new ArcpError("INTERNAL_ERROR", message, { details: { lost: true } });
+}
+
+/** Whether a job's agent, with its version if it has one, is the one that was asked for by its bare name. */
+export function isVersionOf(agent: string, name: string): boolean {
+  return agent === name || agent.startsWith(`${name}@`);
 }
 
 const agentForm = /^[a-zA-Z][a-zA-Z0-9._-]*(?:@[a-zA-Z0-9][a-zA-Z0-9._-]*)?$/;
