@@ -4,7 +4,7 @@ import { getEventListeners } from "node:events";
 import { test } from "node:test";
 import { ManualTime, settled } from "../../testing/manual-time.ts";
 import { type ScriptedOptions, ScriptedRuntime } from "../../testing/scripted-runtime.ts";
-import { pairMemoryTransports } from "../../transport/index.ts";
+import { pairMemoryTransports, type Transport } from "../../transport/index.ts";
 import { isTraceId, type JsonObject } from "../../wire/arcp/index.ts";
 import { ARCPClient, type SubmitOptions } from "./client.ts";
 import type { ReceivedEvent } from "./event.ts";
@@ -331,6 +331,124 @@ test("[ARCP-209] a submit that is aborted rejects, and the job that comes of it 
   assert.equal(runtime.ofType("job.submit").length, 1);
 });
 
+test("a connect that is aborted rejects with the reason, whatever it waits for, and leaves nothing open", async () => {
+  const reason = new Error("changed my mind");
+  const silent = new ScriptedRuntime({ greet: () => undefined });
+  const from = { session_id: "sess_1", resume_token: "rt_1", last_event_seq: 3 };
+  for (const begin of [
+    (options: ClientOptions) => ARCPClient.connect(silent.dial, options),
+    (options: ClientOptions) => ARCPClient.resume(silent.dial, from, options),
+  ]) {
+    const { signal, abort } = aborting(reason);
+    const time = new ManualTime();
+    const connecting = expecting(begin({ token: "t", time, signal }));
+    await settled();
+    abort();
+    await assert.rejects(connecting, reason);
+    await settled();
+    assert.equal(silent.transport.closed, true);
+    assert.deepEqual([time.timers, getEventListeners(signal, "abort").length], [0, 0]);
+  }
+  const { signal, abort } = aborting(reason);
+  const late = Promise.withResolvers<Transport>();
+  const connecting = expecting(ARCPClient.connect(() => late.promise, { token: "t", signal }));
+  abort();
+  await assert.rejects(connecting, reason);
+  const [transport] = pairMemoryTransports();
+  late.resolve(transport);
+  await settled();
+  assert.equal(transport.closed, true);
+  const never = (): never => assert.fail("it was dialled");
+  await assert.rejects(ARCPClient.connect(never, { token: "t", signal }), reason);
+});
+
+test("once there is a session, the signal of the connect is nobody's any more", async () => {
+  const { signal, abort } = aborting(new Error("too late"));
+  await using scene = await open({}, { signal });
+  abort();
+  await settled();
+  assert.deepEqual([scene.client.isClosed, getEventListeners(signal, "abort").length], [false, 0]);
+});
+
+function aborting(reason: Error): { readonly signal: AbortSignal; readonly abort: () => void } {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort(reason) };
+}
+
+test("whoever waits for a list, a subscription or a cancel waits as long as its signal lets it", async () => {
+  await using scene = await open();
+  const { client, runtime } = scene;
+  const reason = new Error("enough");
+  const { signal, abort } = aborting(reason);
+  const ask = () => [
+    client.listJobs({}, { signal }),
+    client.subscribe("job_5", { signal }),
+    client.cancelJob("job_6", { signal }),
+  ];
+  const waiting = ask();
+  for (const each of waiting) void expecting<unknown>(each);
+  const [list, subscribe] = await Promise.all([
+    runtime.last("session.list_jobs"),
+    runtime.last("job.subscribe"),
+  ]);
+  abort();
+  for (const each of waiting) await assert.rejects(each, reason);
+  assert.equal(getEventListeners(signal, "abort").length, 0);
+  assert.equal((await runtime.last("job.unsubscribe")).payload["job_id"], "job_5");
+  await runtime.say("session.jobs", { request_id: list.id, jobs: [] });
+  await runtime.say("job.subscribed", subscribed(subscribe.id));
+  const before = runtime.received.length;
+  for (const each of ask()) await assert.rejects(each, reason);
+  await settled();
+  assert.equal(runtime.received.length, before);
+});
+
+test("[ARCP-215] the refusal of what nobody waits for any more refuses nothing else", async () => {
+  await using scene = await open();
+  const { client, runtime } = scene;
+  const { signal, abort } = aborting(new Error("enough"));
+  void expecting(client.subscribe("job_5", { signal }));
+  abort();
+  const subscribing = client.subscribe("job_6");
+  const { id } = await runtime.last("job.subscribe");
+  await runtime.error("JOB_NOT_FOUND", "there is no such job");
+  await runtime.say("job.subscribed", { ...subscribed(id), job_id: "job_6" });
+  assert.equal((await subscribing).jobId, "job_6");
+});
+
+test("history that nobody waits for any more is not told to those who saw it happen", async () => {
+  await using scene = await open();
+  const { client, runtime } = scene;
+  const job = await accepted(scene, "job_5");
+  await runtime.event("job_5", "one");
+  const { signal, abort } = aborting(new Error("enough"));
+  void expecting(client.subscribe("job_5", { history: true, signal }));
+  const { id } = await runtime.last("job.subscribe");
+  abort();
+  await runtime.say("job.subscribed", subscribed(id, { replayed: true, subscribed_from: 2 }));
+  await runtime.event("job_5", "one");
+  await runtime.result("job_5", 1);
+  assert.deepEqual(await texts(job), ["one"]);
+});
+
+test("after a loss, lists and subscriptions that nobody waits for are not asked for again; a cancel is", async () => {
+  await using scene = await open();
+  const { client, runtime, time } = scene;
+  const { signal, abort } = aborting(new Error("enough"));
+  void expecting(client.listJobs({}, { signal }));
+  void expecting(client.subscribe("job_5", { signal }));
+  void expecting(client.cancelJob("job_6", { signal }));
+  await settled();
+  abort();
+  await runtime.drop();
+  const before = runtime.received.length;
+  await time.pass(250);
+  assert.deepEqual(
+    runtime.received.slice(before).map(({ type }) => type),
+    ["session.hello", "job.cancel"],
+  );
+});
+
 test("submits that were given up leave room for others, however many there are", async () => {
   await using scene = await open();
   const { client } = scene;
@@ -607,6 +725,20 @@ test("[ARCP-142] whoever unsubscribes hears no more, and the runtime is told onc
   );
   await runtime.accept(submit, "job_6");
   assert.equal((await submitting).jobId, "job_6");
+});
+
+test("[ARCP-142] a subscription ends with the block that it was made in", async () => {
+  await using scene = await open();
+  const { runtime, client } = scene;
+  const subscribing = client.subscribe("job_5");
+  await runtime.say("job.subscribed", subscribed((await runtime.last("job.subscribe")).id));
+  let done: Promise<unknown>;
+  {
+    using watched = await subscribing;
+    done = watched.done;
+  }
+  await assert.rejects(done, { code: "CANCELLED" });
+  assert.deepEqual((await runtime.last("job.unsubscribe")).payload, { job_id: "job_5" });
 });
 
 test("[ARCP-136] history that the submitter asks for is not told twice to those who saw it happen", async () => {

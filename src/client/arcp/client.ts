@@ -18,13 +18,14 @@ import {
   readTimestamp,
   type Welcome,
 } from "../../wire/arcp/index.ts";
+import { orAborted } from "./abort.ts";
 import { mintTraceId } from "./chance.ts";
 import type { Following } from "./following.ts";
 import { type Budget, type HandleSession, JobHandle, readBudget, SubscribedJob } from "./handle.ts";
 import type { FrameListener } from "./handlers.ts";
 import { limits } from "./limits.ts";
 import { type ClientOptions, settle, type Target } from "./options.ts";
-import type { Request } from "./pending.ts";
+import type { Call, Request } from "./pending.ts";
 import { isNeverToEnd, isVersionOf } from "./python-peer.ts";
 import { Session } from "./session.ts";
 import type { Timekeeper } from "./time.ts";
@@ -60,7 +61,23 @@ export type JobFilter = {
   readonly createdBefore?: Date | string | undefined;
 };
 
-export type Page = { readonly limit?: number | undefined; readonly cursor?: string | undefined };
+export type Page = Abortable & {
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+};
+
+export type SubscribeOptions = Abortable & {
+  /** What the job said so far is told, too. */
+  readonly history?: boolean;
+  readonly fromEventSeq?: number;
+};
+
+export type CancelOptions = Abortable & { readonly reason?: string | undefined };
+
+type Abortable = {
+  /** Ends the wait: the call rejects with its reason. What was sent may be carried out nevertheless. */
+  readonly signal?: AbortSignal | undefined;
+};
 
 export type ListedJob = Omit<JobEntry, "budget"> & { readonly budget?: Budget | undefined };
 
@@ -93,7 +110,7 @@ export class ARCPClient implements AsyncDisposable {
   static async connect(target: Target, options: ClientOptions): Promise<ARCPClient> {
     const settings = settle(target, options);
     const session = new Session(settings);
-    await session.lifeline.open();
+    await session.lifeline.open(options.signal);
     return new ARCPClient(session, settings.time);
   }
 
@@ -113,7 +130,7 @@ export class ARCPClient implements AsyncDisposable {
       lastEventSeq: last_event_seq,
     });
     try {
-      await session.lifeline.open();
+      await session.lifeline.open(options.signal);
     } catch (error) {
       // A Python runtime calls it so, and nobody else says it to a hello.
       const isGone = isArcpError(error) && error.code === "PERMISSION_DENIED";
@@ -175,58 +192,49 @@ export class ARCPClient implements AsyncDisposable {
   /**
    * Resolves when the runtime has accepted the job. While there is no connection it waits for one. Rejects with
    * the runtime's refusal; with `HEARTBEAT_LOST` if the connection was lost in between and nobody knows
-   * whether the job runs; with `CANCELLED` if the signal came first.
+   * whether the job runs; with `CANCELLED`, and its reason as the cause, if the signal came first.
    */
   async submit(options: SubmitOptions): Promise<JobHandle> {
     const { agent, signal, traceId = mintTraceId(), extensions } = options;
-    if (signal?.aborted) throw withdrawn(signal);
     if (!isTraceId(traceId)) {
       throw new ArcpError("INVALID_REQUEST", "a trace id has 32 lower-case hex digits");
     }
-    const { promise, resolve, reject } = Promise.withResolvers<JobHandle>();
-    const waiting = this.#session.ask({
-      kind: "submit",
-      agent,
-      traceId,
-      hasKey: options.idempotencyKey !== undefined,
-      namesParent: options.parentJobId !== undefined || options.delegateId !== undefined,
-      request: { type: "job.submit", traceId, extensions, payload: printSubmission(options) },
-      answered: (accepted, envelope) => {
-        if (waiting.isAbandoned) {
-          this.#cancelQuietly(accepted.jobId, "client.abort");
-          return;
-        }
-        const following = this.#session.accepted(accepted, envelope);
-        if (signal) this.#cancelOnAbort(accepted.jobId, following, signal);
-        const facts = { ...accepted, traceId: accepted.traceId ?? traceId };
-        resolve(new JobHandle(facts, following, this.#handles));
-      },
-      refused: reject,
-    });
-    const abort = (): void => {
-      if (signal) this.#session.abandon(waiting, withdrawn(signal));
-    };
-    signal?.addEventListener("abort", abort, { once: true });
     try {
-      return await promise;
-    } finally {
-      signal?.removeEventListener("abort", abort);
+      return await this.#ask(signal, (resolve, refused, isAbandoned) => ({
+        kind: "submit",
+        agent,
+        traceId,
+        hasKey: options.idempotencyKey !== undefined,
+        namesParent: options.parentJobId !== undefined || options.delegateId !== undefined,
+        request: { type: "job.submit", traceId, extensions, payload: printSubmission(options) },
+        answered: (accepted, envelope) => {
+          if (isAbandoned()) {
+            this.#cancelQuietly(accepted.jobId, "client.abort");
+            return;
+          }
+          const following = this.#session.accepted(accepted, envelope);
+          if (signal) this.#cancelOnAbort(accepted.jobId, following, signal);
+          const facts = { ...accepted, traceId: accepted.traceId ?? traceId };
+          resolve(new JobHandle(facts, following, this.#handles));
+        },
+        refused,
+      }));
+    } catch (error) {
+      const isWithdrawn = signal?.aborted && error === signal.reason;
+      throw isWithdrawn ? withdrawn(error) : error;
     }
   }
 
   /** Follows a job that another session has submitted, or this one. */
   async subscribe(
     jobId: string,
-    {
-      history = false,
-      fromEventSeq = 0,
-    }: { readonly history?: boolean; readonly fromEventSeq?: number } = {},
+    { history = false, fromEventSeq = 0, signal }: SubscribeOptions = {},
   ): Promise<SubscribedJob> {
     this.#session.lifeline.requireFeature("subscribe");
-    const { promise, resolve, reject } = Promise.withResolvers<SubscribedJob>();
+    signal?.throwIfAborted();
     const following = this.#session.subscribing(jobId);
     try {
-      this.#session.ask({
+      return await this.#ask(signal, (resolve, refused) => ({
         kind: "subscribe",
         jobId,
         request: {
@@ -238,12 +246,11 @@ export class ARCPClient implements AsyncDisposable {
           this.#session.subscribed(subscribed, following);
           resolve(new SubscribedJob(subscribed, following, this.#handles));
         },
-        refused: reject,
-      });
-      return await promise;
+        refused,
+      }));
     } catch (error) {
       // One that was not answered may have been taken nevertheless.
-      const wasRefused = isArcpError(error) && error.code !== "TIMEOUT";
+      const wasRefused = isArcpError(error) && error.code !== "TIMEOUT" && !signal?.aborted;
       this.#session.leave(jobId, following, { wasRefused });
       throw error;
     }
@@ -268,9 +275,8 @@ export class ARCPClient implements AsyncDisposable {
     }
   }
 
-  #listPage(filter: JobFilter, { limit, cursor }: Page): Promise<JobPage> {
+  async #listPage(filter: JobFilter, { limit, cursor, signal }: Page): Promise<JobPage> {
     this.#session.lifeline.requireFeature("list_jobs");
-    const { promise, resolve, reject } = Promise.withResolvers<JobPage>();
     const payload = printListJobs({
       status: filter.status,
       agent: filter.agent,
@@ -279,7 +285,7 @@ export class ARCPClient implements AsyncDisposable {
       limit,
       cursor,
     });
-    this.#session.ask({
+    return this.#ask(signal, (resolve, refused) => ({
       kind: "list",
       request: { type: "session.list_jobs", payload },
       answered: ({ jobs, nextCursor }) => {
@@ -289,31 +295,26 @@ export class ARCPClient implements AsyncDisposable {
         }));
         resolve({ jobs: listed, nextCursor });
       },
-      refused: reject,
-    });
-    return promise;
+      refused,
+    }));
   }
 
   /**
    * Resolves when the runtime has taken the wish, or the job is over anyway. A Python runtime does not say
    * whether it has: there it resolves when the job ends, or after a while.
    */
-  async cancelJob(
-    jobId: string,
-    { reason }: { readonly reason?: string | undefined } = {},
-  ): Promise<void> {
+  async cancelJob(jobId: string, { reason, signal }: CancelOptions = {}): Promise<void> {
     if (this.#session.jobs.isOver(jobId)) return;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#session.ask({
+    const cancelling = this.#ask<void>(signal, (answered, refused) => ({
       kind: "cancel",
       jobId,
       request: cancelRequest(jobId, reason),
-      answered: () => resolve(),
-      refused: reject,
-    });
-    if (!this.#session.lifeline.traits.answersCancels)
-      this.#lookAfterCancel(jobId, limits.cancelLooksMax);
-    await promise;
+      answered,
+      refused,
+    }));
+    const { answersCancels } = this.#session.lifeline.traits;
+    if (!answersCancels) this.#lookAfterCancel(jobId, limits.cancelLooksMax);
+    return cancelling;
   }
 
   /** Tells the runtime that everything up to this event was read, and need not be kept for us. */
@@ -340,6 +341,21 @@ export class ARCPClient implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  /** Throws at once what cannot be asked. */
+  #ask<Value>(
+    signal: AbortSignal | undefined,
+    callOf: (
+      resolve: (value: Value) => void,
+      refused: (error: ArcpError) => void,
+      isAbandoned: () => boolean,
+    ) => Call,
+  ): Promise<Value> {
+    signal?.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<Value>();
+    const waiting = this.#session.ask(callOf(resolve, reject, () => waiting.isAbandoned));
+    return orAborted(promise, signal, () => this.#session.abandon(waiting));
   }
 
   #cancelOnAbort(jobId: string, following: Following, signal: AbortSignal): void {
@@ -422,6 +438,6 @@ function gone(sessionId: string, cause?: ArcpError): ArcpError {
   return new ArcpError("RESUME_WINDOW_EXPIRED", message, { cause });
 }
 
-function withdrawn(signal: AbortSignal): ArcpError {
-  return new ArcpError("CANCELLED", "the submit was withdrawn", { cause: signal.reason });
+function withdrawn(cause: unknown): ArcpError {
+  return new ArcpError("CANCELLED", "the submit was withdrawn", { cause });
 }

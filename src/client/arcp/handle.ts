@@ -80,7 +80,7 @@ export class JobHandle {
   }
 }
 
-export class SubscribedJob extends JobHandle {
+export class SubscribedJob extends JobHandle implements Disposable {
   /** When the subscription began. */
   readonly currentStatus: string;
   /** Whether events from before the subscription came along. */
@@ -99,6 +99,10 @@ export class SubscribedJob extends JobHandle {
   /** The job goes on; its events end here, and `done` rejects with `CANCELLED`. */
   unsubscribe(): void {
     this.#unsubscribe();
+  }
+
+  [Symbol.dispose](): void {
+    this.unsubscribe();
   }
 }
 

@@ -27,12 +27,14 @@ export {
 export type { AckPace } from "./acknowledging.ts";
 export {
   ARCPClient,
+  type CancelOptions,
   type JobFilter,
   type JobPage,
   type ListedJob,
   type Page,
   type ResumeFrom,
   type SubmitOptions,
+  type SubscribeOptions,
 } from "./client.ts";
 export { JobCredential } from "./credential.ts";
 export { ReceivedEvent } from "./event.ts";

@@ -18,6 +18,7 @@ import {
   type ResumePoint,
   type Welcome,
 } from "../../wire/arcp/index.ts";
+import { orAborted } from "./abort.ts";
 import { mintId } from "./chance.ts";
 import { Connection, printText, type Receiver } from "./connection.ts";
 import { limits } from "./limits.ts";
@@ -77,8 +78,13 @@ export class Lifeline implements Receiver {
     this.#attached.promise.catch(() => {});
   }
 
-  /** Rejects as `Connection.open` does, or as the transport could not be made. */
-  async open(): Promise<void> {
+  /** Rejects as `Connection.open` does, or as the transport could not be made, or with the signal's reason. */
+  async open(signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    await orAborted(this.#open(), signal, () => this.#end(closedHere(), { isWanted: true }));
+  }
+
+  async #open(): Promise<void> {
     const takenUp = this.#takenUp;
     if (!takenUp) return this.#attempt(undefined);
     const { traits } = this;
@@ -186,7 +192,7 @@ export class Lifeline implements Receiver {
 
   async close(reason: string): Promise<void> {
     const connection = this.#connection;
-    this.#end(new ArcpError("CANCELLED", "the client was closed"), { isWanted: true });
+    this.#end(closedHere(), { isWanted: true });
     if (!connection) return;
     const isBye = this.#settings.closeMessage === "bye" || !this.traits.knowsClose;
     const type = isBye ? "session.bye" : "session.close";
@@ -364,6 +370,10 @@ const fatal: ReadonlySet<string> = new Set([
 /** ARCP-59. */
 export function isFatal({ code }: ArcpError): boolean {
   return fatal.has(code);
+}
+
+function closedHere(): ArcpError {
+  return new ArcpError("CANCELLED", "the client was closed");
 }
 
 export function expiredAt(lastEventSeq: number): ArcpError {

@@ -27,8 +27,8 @@ export const limits = {
   resultBytesMax: 268_435_456,
 
   /**
-   * Requests without an answer, those that wait for a connection included. Beyond, no more are taken; submits that
-   * were given up, and are kept only for the job that may come of them, go first.
+   * Requests without an answer, those that wait for a connection included. Beyond, no more are taken; those that
+   * nobody waits for any more, and that are kept for an answer that may still come, go first.
    */
   pendingMax: 10_000,
   /** Jobs that are over, so that what still arrives of them is known for what it is. */

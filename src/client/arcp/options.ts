@@ -40,6 +40,8 @@ export type ClientOptions = {
    * runtime has forgotten the session, a fresh one is opened, unless `freshSession` is false.
    */
   readonly reconnect?: boolean | { readonly freshSession?: boolean } | undefined;
+  /** Gives up connecting, with its reason; of no effect once there is a session. */
+  readonly signal?: AbortSignal | undefined;
   readonly handshakeTimeoutMs?: number | undefined;
   readonly answerTimeoutMs?: number | undefined;
   /** What the runtime is; found out from its welcome, if not said. */

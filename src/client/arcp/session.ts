@@ -83,14 +83,10 @@ export class Session implements SessionListener {
     return waiting;
   }
 
-  /** Nobody waits for its answer any more. */
-  abandon(waiting: Waiting, error: ArcpError): void {
-    if (waiting.isAbandoned) return;
+  /** Nobody waits for its answer any more; if one is still to come, it is that of no other request. */
+  abandon(waiting: Waiting): void {
     waiting.isAbandoned = true;
-    waiting.stopTimer();
-    waiting.call.refused(error);
-    // An acceptance may still come, and a job that nobody wants is to be cancelled then.
-    if (!waiting.wasSent || waiting.call.kind !== "submit") this.#pending.remove(waiting);
+    if (!waiting.wasSent) this.#pending.remove(waiting);
   }
 
   acknowledge(seq: number): void {
@@ -399,7 +395,10 @@ export class Session implements SessionListener {
     const { answerMs, time } = this.#settings;
     waiting.stopTimer = time.later(() => {
       const message = `the runtime did not answer ${waiting.call.request.type} within ${answerMs} ms`;
-      this.abandon(waiting, new ArcpError("TIMEOUT", message));
+      this.abandon(waiting);
+      waiting.call.refused(new ArcpError("TIMEOUT", message));
+      // An acceptance may still come, and a job that nobody wants is to be cancelled then.
+      if (waiting.call.kind !== "submit") this.#pending.remove(waiting);
     }, answerMs);
     this.lifeline.write(text);
   }
@@ -431,11 +430,14 @@ export class Session implements SessionListener {
 
   /** What had no answer when the connection was lost (ARCP-220). */
   #sendAgain(): void {
-    const waitings = this.#pending.all();
-    for (const waiting of waitings) {
-      const { call, wasSent } = waiting;
+    for (const waiting of this.#pending.all()) {
+      const { call, wasSent, isAbandoned } = waiting;
       if (!wasSent) {
         this.#repeat(waiting, waiting.id);
+        continue;
+      }
+      if (isAbandoned && (call.kind === "list" || call.kind === "subscribe")) {
+        this.#pending.remove(waiting);
         continue;
       }
       if (call.kind !== "submit") {
