@@ -285,6 +285,11 @@ export class ARCPServer implements AsyncDisposable {
     return this.#runtime.catalogue.list();
   }
 
+  /** How many offer an agent, by its full name, and are connected just now. */
+  workersOf(agent: string): number {
+    return this.#runtime.workersOf(agent);
+  }
+
   /** What the name means without a version. */
   setDefaultAgentVersion(name: string, version: string): void {
     this.#runtime.catalogue.setDefault(name, version);

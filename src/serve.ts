@@ -208,6 +208,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
     },
     ...looks,
     work: jobs,
+    workersOf: (agent) => work.workersOf(agent),
     ranking: () => (model ? find.ranking(model.trouble) : { ranking: "table" }),
     ...(options.taskLimits ? { taskLimits: options.taskLimits } : {}),
     submitJob: (request) => work.submit({ ...request, principal: "local" }),

@@ -1,7 +1,7 @@
 /** `tipstaff job list`: jobs, those that need a look first. */
 import type { Job, JobState } from "../wire/api/index.ts";
 import type { Column } from "./columns.ts";
-import { isSpent, jobTone, progressOf, spentOf, standingOf } from "./job-words.ts";
+import { isSpent, jobTone, lullOf, progressOf, spentOf, standingOf } from "./job-words.ts";
 import { collect, printList, tally } from "./lists.ts";
 import type { Values } from "./table.ts";
 import { ago } from "./times.ts";
@@ -46,7 +46,10 @@ function columnsAt(nowMs: number): readonly Column<Job>[] {
     },
     {
       title: "WHY",
-      cell: ({ failure }) => (failure ? `${failure.code} ${failure.message}` : ""),
+      cell: (job) => {
+        const { failure } = job;
+        return failure ? `${failure.code} ${failure.message}` : lullOf(job, nowMs);
+      },
       weight: 2,
       cellsMin: 12,
     },

@@ -43,6 +43,7 @@ export class JobTeller implements Disposable {
   #turn = 0;
   #isThere = false;
   #note = "";
+  #lull = "";
   #isHeard = true;
   #isAway: () => boolean = () => false;
 
@@ -75,6 +76,14 @@ export class JobTeller implements Disposable {
   note(text: string): void {
     this.#note = text;
     if (this.#timer) this.#draw();
+  }
+
+  /** Why nothing comes just now, until something does. */
+  explain(lull: string): void {
+    if (lull === this.#lull) return;
+    this.#lull = lull;
+    if (this.#timer) this.#draw();
+    else if (lull !== "") this.#tell([{ text: printable(lull), tone: "dim" }]);
   }
 
   take(event: StoryEvent, raw: unknown): void {
@@ -148,7 +157,7 @@ export class JobTeller implements Disposable {
     const hasBar = progress !== undefined && total > 0;
     const sign = hasBar ? bar(current / total) : (turning[this.#turn % turning.length] ?? "");
     const since = Date.now() - (this.#story.startedAtMs ?? this.#beganAtMs);
-    const note = this.#isAway() ? "the daemon is away; waiting for it" : this.#note;
+    const note = this.#isAway() ? "the daemon is away; waiting for it" : this.#note || this.#lull;
     const parts = [amount, note || doing.split("\n")[0], cost, duration(Math.max(0, since))];
     const text = parts.filter((part) => part !== "" && part !== undefined).join(" · ");
     const room = Math.max(1, columns - sign.length - 4);

@@ -1,13 +1,25 @@
 /** What is said of a job, wherever it is shown. */
 import type { Tone } from "../terminal/index.ts";
 import type { Job, JobProgress } from "../wire/api/index.ts";
-import { grouped } from "./times.ts";
+import { forHowLong, grouped } from "./times.ts";
 
 /** While it runs, what may come of it counts for more than that it does. */
 export function standingOf({ state, cancelling, orphanedUntilMs }: Job): string {
   if (cancelling) return "ending";
   if (orphanedUntilMs !== undefined) return "worker away";
   return state === "pending" ? "waits" : state.replace("_", " ");
+}
+
+/** Why nothing comes of it just now; nothing where something may. An older daemon does not say whom it waits for. */
+export function lullOf({ agent, waiting, orphanedUntilMs }: Job, nowMs: number): string {
+  if (orphanedUntilMs !== undefined) {
+    const left = forHowLong(Math.max(0, orphanedUntilMs - nowMs));
+    return `its worker is away, and has ${left} to come back`;
+  }
+  if (!waiting) return "";
+  const { workers } = waiting;
+  if (workers === 0) return `waits for ${agent}; none is connected`;
+  return `waits for ${agent}; ${workers === 1 ? "the only one is busy" : `all ${workers} are busy`}`;
 }
 
 export function jobTone({ state, cancelling, orphanedUntilMs }: Job): Tone | undefined {

@@ -6,7 +6,7 @@ import {
   type ReceivedEvent,
   TransportError,
 } from "../client/arcp/index.ts";
-import { jsonOf, print, printable } from "../terminal/index.ts";
+import { jsonOf, print, printable, say } from "../terminal/index.ts";
 import { readTimestamp } from "../wire/arcp/index.ts";
 import { connect } from "./arcp/connecting.ts";
 import { askToEnd, Endings, Interruption, lineOf, withResult } from "./arcp/following.ts";
@@ -14,10 +14,12 @@ import { parse, readText } from "./arcp/input.ts";
 import { leaseOf } from "./arcp/submit.ts";
 import { type Column, printColumns } from "./columns.ts";
 import { confirm } from "./confirm.ts";
-import { bearer } from "./daemon.ts";
+import { bearer, call } from "./daemon.ts";
 import { exits } from "./exits.ts";
 import { Failure, mistake, no } from "./failure.ts";
+import { Lookout } from "./job-lookout.ts";
 import { JobTeller, lookIn } from "./job-teller.ts";
+import { lullOf } from "./job-words.ts";
 import { limits } from "./limits.ts";
 import { printOne } from "./lists.ts";
 import { askOverview } from "./status.ts";
@@ -46,6 +48,8 @@ export async function submitJob(
     if (isDetached) {
       const { jobId } = job;
       print(values["json"] === true ? `${jsonOf({ job_id: jobId })}\n` : `${jobId}\n`);
+      const lull = await askLull(values, jobId);
+      if (lull !== "") say(`${printable(lull)}\n`);
       return exits.ok;
     }
     return await tell(values, client, job, { interruption, onInterrupt: withdrawn.signal });
@@ -107,7 +111,12 @@ async function tell(
   using teller = new JobTeller(job, lookIn(values));
   onInterrupt?.addEventListener("abort", () => teller.note("cancelling; ctrl-c again leaves it"));
   teller.begin(() => !client.isConnected);
+  using lookout = new Lookout(
+    (signal) => askLull(values, job.jobId, signal),
+    (lull) => teller.explain(lull),
+  );
   for await (const event of job.events({ buffer: "all" })) {
+    lookout.hear();
     teller.take(storyEvent(event), lineOf(event));
     if (!teller.isHeard) return exits.ok;
   }
@@ -125,6 +134,16 @@ async function tell(
     const { code, message } = error;
     const payload = endings.of(job.jobId) ?? { ...error.toPayload() };
     throw no(teller.fail(payload, { code, message }));
+  }
+}
+
+/** Why nothing comes of it just now. Nothing, if that cannot be told: how it ends is heard in any case. */
+async function askLull(values: Values, jobId: string, signal?: AbortSignal): Promise<string> {
+  try {
+    return lullOf(await call(values, "getJob", { jobId }, { signal }), Date.now());
+  } catch (error) {
+    if (error instanceof Failure) return "";
+    throw error;
   }
 }
 

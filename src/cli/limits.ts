@@ -75,6 +75,10 @@ export const limits = {
   previewLengthMax: 2_000,
   /** Between two looks for a person's answer, where reading does not wait for it. */
   answerPauseMs: 20,
+  /** A job of which nothing is heard for so long may wait for a worker: the daemon is asked. Most begin at once. */
+  lullMs: 300,
+  /** And asked again, while nothing is heard. */
+  lullLookMs: 2_000,
   /** On a terminal of so many columns there is room for ids. */
   wideColumns: 140,
 } as const;

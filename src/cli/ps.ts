@@ -3,7 +3,7 @@ import { jsonOf, paint, print, say, screen } from "../terminal/index.ts";
 import type { Job, Sighting } from "../wire/api/index.ts";
 import { type Column, printColumns } from "./columns.ts";
 import { exits } from "./exits.ts";
-import { isSpent, jobTone, progressOf, spentOf, standingOf } from "./job-words.ts";
+import { isSpent, jobTone, lullOf, progressOf, spentOf, standingOf } from "./job-words.ts";
 import { limits } from "./limits.ts";
 import { type Look, lookAround } from "./look-around.ts";
 import {
@@ -88,7 +88,12 @@ function jobColumnsAt(jobs: readonly Job[], nowMs: number): readonly Column<Job>
       weight: 9,
     },
     { title: "JOB", cell: ({ agent }) => agent, weight: 8, cellsMin: 10 },
-    { title: "DOING", cell: ({ doing = "" }) => doing, weight: 3, cellsMin: 16 },
+    {
+      title: "DOING",
+      cell: (job) => lullOf(job, nowMs) || (job.doing ?? ""),
+      weight: 3,
+      cellsMin: 16,
+    },
     { title: "PROGRESS", cell: ({ progress }) => progressOf(progress), weight: 7, cellsMin: 12 },
     {
       title: "SPENT",

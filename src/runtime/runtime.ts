@@ -505,6 +505,12 @@ export class Runtime implements Disposable {
     this.#waiting.delete(agent);
   }
 
+  /** How many that offer an agent, by its full name, are connected. One that is away has room for nothing. */
+  workersOf(agent: string): number {
+    const offering = [...(this.#offering.get(agent) ?? [])];
+    return offering.filter(({ jobsAtOnce }) => jobsAtOnce > 0).length;
+  }
+
   /** The one with the largest part of its room free, so that none idles while another is full. */
   #freeWorker(agent: string): Worker | undefined {
     let best: { readonly worker: Worker; readonly free: number } | undefined;

@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { connectWorker, type Handler } from "../../src/arcp-server.ts";
 import { type Output, scratch, tipstaff, until } from "../e2e/processes.ts";
 import { agentsModule } from "./arcp-command.ts";
 
@@ -13,6 +15,7 @@ describe("jobs", { concurrency: 2 }, () => {
   const place = scratch();
   const data = join(place.path, "data");
   let daemon: ChildProcess;
+  let url = "";
   const run = (...words: readonly string[]): Promise<Output> =>
     tipstaff("job", ...words, "--data-dir", data);
   before(async () => {
@@ -25,6 +28,7 @@ describe("jobs", { concurrency: 2 }, () => {
     });
     daemon = child;
     await until(() => banner.includes("ctrl-c stops"), "the daemon to be up");
+    url = `ws://127.0.0.1:${/ARCP +localhost:(\d+)/.exec(banner)?.[1]}/arcp`;
   });
   after(async () => {
     const ended = once(daemon, "exit");
@@ -106,6 +110,26 @@ describe("jobs", { concurrency: 2 }, () => {
     assert.equal(replayed.stdout, tailed.stdout);
     const none = await run("tail", "zzzz");
     assert.match(none.stderr, /there is no job zzzz/);
+  });
+
+  test("a job that nobody can take says whom it waits for, wherever it is looked at", async () => {
+    const token = readFileSync(join(data, "token"), "utf8").trim();
+    const endless: Handler = (_, { signal }) => once(signal, "abort");
+    const offers = [{ name: "painter", handler: endless }];
+    const gone = new AbortController();
+    await connectWorker(url, { token, offers, jobsAtOnce: 1, signal: gone.signal });
+    await run("submit", "painter", "--detach");
+    const second = await run("submit", "painter", "--detach");
+    const id = second.stdout.trim();
+    assert.equal(second.stderr, "waits for painter; the only one is busy\n");
+    const tailing = run("tail", id);
+    gone.abort();
+    const none = "waits for painter; none is connected";
+    const isTold = async (): Promise<boolean> => (await run("list")).stdout.includes(none);
+    while (!(await isTold()));
+    assert.match((await tipstaff("ps", "--data-dir", data)).stdout, new RegExp(none));
+    await run("cancel", id, "--yes");
+    assert.match((await tailing).stdout, /^painter job_\w+\n {2}waits for painter; /);
   });
 
   test("on a terminal ctrl-c cancels the job, and the line that showed how it stands is gone", async () => {

@@ -34,6 +34,7 @@ export type HttpDoorOptions = {
   readonly lookClosely: OperationParts["lookClosely"];
   readonly taskLimits?: NonNullable<OperationParts["taskLimits"]>;
   readonly work: OperationParts["work"];
+  readonly workersOf?: NonNullable<OperationParts["workersOf"]>;
   readonly submitJob?: NonNullable<OperationParts["submitJob"]>;
   /** Whether a load balancer should send callers here. */
   readonly isReady: () => boolean;

@@ -21,7 +21,14 @@ export type WorkLook = {
   wordsOf(jobId: JobId): LastWords;
 };
 
-export function encodeJob({ jobs }: State, work: WorkLook, job: Job): api.Job {
+/** What a job is shown by, besides the state. */
+export type JobLook = {
+  readonly work: WorkLook;
+  /** How many workers that offer an agent, by its full name, are connected. Absent: nobody knows. */
+  readonly workersOf?: (agent: string) => number;
+};
+
+export function encodeJob({ jobs }: State, { work, workersOf }: JobLook, job: Job): api.Job {
   const { id, agent, principal, createdAtMs, attempt, parentId, delegateId, depth } = job;
   return {
     id,
@@ -37,6 +44,7 @@ export function encodeJob({ jobs }: State, work: WorkLook, job: Job): api.Job {
     eventCount: jobs.tallies.get(id)?.events ?? 0,
     budget: (jobs.budgets.get(id) ?? []).map(encodeCounter),
     ...standingOf(job),
+    ...(job.state === "pending" && workersOf && { waiting: { workers: workersOf(agent) } }),
     ...(job.state === "running" && encodeWords(work.wordsOf(id))),
   };
 }

@@ -41,6 +41,20 @@ test("jobs are listed with where they stand, those that run first", async () => 
   assert.deepEqual(bad?.failure, { code: "boom", message: "it broke", isRetryable: false });
 });
 
+test("a job that waits says how many that could run it are there", async () => {
+  const there = new Map([["echo", 2]]);
+  await using to = await openCrowd({ workersOf: (agent) => there.get(agent) ?? 0 });
+  const waitingOf = async (): Promise<unknown[]> =>
+    (await to.done("listJobs", {})).rows.map(({ waiting }) => waiting?.workers);
+  assert.deepEqual(await waitingOf(), [undefined, undefined, 2, undefined]);
+  there.clear();
+  assert.deepEqual(await waitingOf(), [undefined, undefined, 0, undefined]);
+  const { waiting } = await to.done("getJob", { jobId: "job_waits" });
+  assert.deepEqual(waiting, { workers: 0 });
+  await using unaware = await openCrowd();
+  assert.equal((await unaware.done("getJob", { jobId: "job_waits" })).waiting, undefined);
+});
+
 test("a list is narrowed by state, agent, principal, parent and words, and goes on after a page", async () => {
   await using to = await openCrowd();
   const ids = async (input: Parameters<typeof to.done<"listJobs">>[1]): Promise<string[]> =>

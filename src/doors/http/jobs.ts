@@ -5,27 +5,28 @@ import type { Plane } from "../../plane/index.ts";
 import type * as api from "../../wire/api/index.ts";
 import { limits as wireLimits } from "../../wire/openapi/index.ts";
 import { encodeEntry } from "./encode.ts";
-import { encodeFailure, encodeJob, encodeOutcome, stateOf, type WorkLook } from "./encode-job.ts";
+import { encodeFailure, encodeJob, encodeOutcome, type JobLook, stateOf } from "./encode-job.ts";
 import { limits } from "./limits.ts";
 import { list } from "./lists.ts";
 import type { Call, Reply } from "./operations.ts";
 import { type Rank, wordsOf } from "./pages.ts";
 import { lookInTurns, type Turn } from "./slices.ts";
 
-export type WorkParts = { readonly plane: Plane; readonly work: WorkLook };
+export type WorkParts = JobLook & { readonly plane: Plane };
 
 type Signalled = Pick<Call, "signal">;
 
 export async function listJobs(
-  { plane, work }: WorkParts,
+  parts: WorkParts,
   input: api.Input<"listJobs">,
   { signal }: Signalled,
 ): Promise<Reply<api.JobPage>> {
+  const { plane, work } = parts;
   const { state: states, agent, principal, parent, query, sort = "attention" } = input;
   const shown: Job[] = [];
   const encode = (state: State, job: Job): api.Job => {
     shown.push(job);
-    return encodeJob(state, work, job);
+    return encodeJob(state, parts, job);
   };
   const hasWords = wordsOf(query, textOf);
   const page = await list({ plane, signal }, { ...input, sort }, encode, (state) => ({
@@ -127,13 +128,14 @@ async function readOutcome(plane: Plane, job: Job): Promise<Outcome | undefined>
 }
 
 export async function getJob(
-  { plane, work }: WorkParts,
+  parts: WorkParts,
   { jobId }: api.Input<"getJob">,
   { signal }: Signalled,
 ): Promise<Reply<api.JobDetail>> {
+  const { plane } = parts;
   const looked = await lookInTurns(plane, signal, async (turn) => {
     await turn();
-    const seen = await plane.read((state) => seeJob(state, work, jobId));
+    const seen = await plane.read((state) => seeJob(state, parts, jobId));
     if (!seen) return undefined;
     const { job, kin, detail, input } = seen;
     const failures = await readFailures(plane, kin, turn);
@@ -163,7 +165,7 @@ type Seen = {
   readonly input: string | undefined;
 };
 
-function seeJob(state: State, work: WorkLook, id: string): Seen | undefined {
+function seeJob(state: State, look: JobLook, id: string): Seen | undefined {
   const { byId, children, inputs } = state.jobs;
   const job = byId.get(toJobId(id));
   if (!job || job.state === "preparing") return undefined;
@@ -171,14 +173,14 @@ function seeJob(state: State, work: WorkLook, id: string): Seen | undefined {
   const { traceId, sessionIds, isRepeatable, runMsMax, grant } = job;
   const { capabilities, expiresAtMs } = grant;
   const detail = {
-    ...encodeJob(state, work, job),
+    ...encodeJob(state, look, job),
     traceId,
     sessionIds,
     isRepeatable,
     ...(runMsMax !== undefined && { runMsMax }),
     grant: { capabilities, ...(expiresAtMs !== undefined && { expiresAtMs }) },
     children: [...(children.get(job.id)?.values().take(limits.kinShownMax) ?? [])],
-    tree: kin.map((one) => encodeJob(state, work, one)),
+    tree: kin.map((one) => encodeJob(state, look, one)),
   };
   return { job, kin, detail, input: inputs.get(job.id) };
 }

@@ -9,7 +9,7 @@ import type {
   Overview,
 } from "../../wire/api/index.ts";
 import type { Credentials } from "./credentials.ts";
-import type { WorkLook } from "./encode-job.ts";
+import type { JobLook } from "./encode-job.ts";
 import type { LookAround, LookClosely } from "./look-around.ts";
 import { agentHandlers } from "./operations/agents.ts";
 import { electionHandlers } from "./operations/elections.ts";
@@ -55,7 +55,8 @@ export type OperationParts = {
   /** What a task may bring along and leave behind, where it is less than the API allows. */
   readonly taskLimits?: Partial<TaskLimits>;
   /** What is known of jobs besides the state. */
-  readonly work: WorkLook;
+  readonly work: JobLook["work"];
+  readonly workersOf?: NonNullable<JobLook["workersOf"]>;
   /** Absent: nobody takes jobs here. */
   readonly submitJob?: SubmitJob;
 };

@@ -316,6 +316,8 @@ export type Job = {
   readonly endedAtMs?: number;
   /** How often it was started. */
   readonly attempt: number;
+  /** While it waits: how many workers that offer its agent are connected. There may be none; else all are busy. */
+  readonly waiting?: { readonly workers: number };
   /** Who has it, while it runs. */
   readonly worker?: { readonly id: string; readonly isRemote: boolean };
   readonly parentId?: string;

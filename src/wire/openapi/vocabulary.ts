@@ -202,6 +202,7 @@ const jobFields = {
   startedAtMs: timeMs.exactOptional(),
   endedAtMs: timeMs.exactOptional(),
   attempt: count,
+  waiting: z.object({ workers: count }).exactOptional(),
   worker: z.object({ id: z.string(), isRemote: z.boolean() }).exactOptional(),
   parentId: z.string().exactOptional(),
   delegateId: z.string().exactOptional(),

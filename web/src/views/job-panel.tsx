@@ -13,7 +13,7 @@ import { Said } from "../parts/said.tsx";
 import { Dot, jobStanding } from "../parts/standing.tsx";
 import { Ago, Since, TimeLeft } from "../parts/time.tsx";
 import { jobAddress, route, withQuery } from "../route.ts";
-import { textOfChunk } from "../words/job.ts";
+import { textOfChunk, whyItWaits } from "../words/job.ts";
 import { bytes, duration, number } from "../words/time.ts";
 import { JobEvents } from "./job-events.tsx";
 import { JobStateWord } from "./work.tsx";
@@ -125,6 +125,7 @@ function Standing({ job }: { readonly job: JobDetail }): JSX.Element {
         )}
         <code class="soft job-id">{job.id}</code>
       </p>
+      {job.waiting && <p class="description">{whyItWaits(job)}</p>}
       {job.doing !== undefined && (
         <p class="description">
           <Said text={job.doing} lengthMax={300} />

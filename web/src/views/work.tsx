@@ -14,6 +14,7 @@ import { type Column, Found, RowTable } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { jobAddress, navigate, route, withQuery } from "../route.ts";
 import { useRows } from "../rows.ts";
+import { whyItWaits } from "../words/job.ts";
 import { duration } from "../words/time.ts";
 import { JobPanel } from "./job-panel.tsx";
 import { WorkTabs } from "./work-tabs.tsx";
@@ -116,7 +117,7 @@ function NoJobs(): JSX.Element {
         spend only what it was granted, and can be cancelled here.
       </p>
       <pre class="content">
-        tipstaff job submit echo --input '{"{"}"text": "hello"{"}"}'
+        tipstaff job submit echo '{"{"}"text": "hello"{"}"}'
       </pre>
     </>
   );
@@ -202,7 +203,7 @@ function WhatItDoes({ job }: { readonly job: Job }): JSX.Element | null {
   const { failure, cancelling, doing, progress } = job;
   if (cancelling) return <Said text={cancelling.reason} lengthMax={200} />;
   if (failure) return <Said text={failure.message} lengthMax={200} />;
-  const words = doing ?? progress?.message;
+  const words = whyItWaits(job) || (doing ?? progress?.message);
   return words === undefined ? null : <Said text={words} lengthMax={200} />;
 }
 

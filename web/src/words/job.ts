@@ -1,5 +1,5 @@
 /** What jobs say of themselves, as people read it. Bodies come as they were sent: nothing in them is certain. */
-import type { Entry, JobProgress, WorkEntry } from "tipstaff/client";
+import type { Entry, JobInfo, JobProgress, WorkEntry } from "tipstaff/client";
 import { number } from "./time.ts";
 
 const signs: Readonly<Record<string, string>> = { USD: "$", EUR: "€", GBP: "£" };
@@ -40,6 +40,14 @@ export function wordsOfProgress({ current, total, units = "" }: JobProgress): st
   return total === undefined
     ? `${plain(current)}${what}`
     : `${plain(current)} of ${plain(total)}${what}`;
+}
+
+/** Why nobody works on it yet; nothing, if somebody does. */
+export function whyItWaits({ agent, waiting }: JobInfo): string {
+  if (!waiting) return "";
+  const { workers } = waiting;
+  if (workers === 0) return `waits for ${agent}; none is connected`;
+  return `waits for ${agent}; ${workers === 1 ? "the only one is busy" : `all ${number(workers)} are busy`}`;
 }
 
 export type JobEntry = Entry & WorkEntry;

@@ -28,7 +28,7 @@ export function jobHandlers({
   Handlers,
   "listJobs" | "submitJob" | "getJob" | "listJobEvents" | "cancelJob"
 > {
-  const { plane, work } = parts;
+  const { plane } = parts;
   return {
     listJobs: (input, call) => listJobs(parts, input, call),
     getJob: (input, call) => getJob(parts, input, call),
@@ -44,13 +44,13 @@ export function jobHandlers({
       const outcome = await submitJob({ ...rest, input: JSON.stringify(input), ...named });
       if (outcome.refusal) return answer(plane, outcome);
       const { job } = outcome.value;
-      return { value: await plane.read((state) => encodeJob(state, work, job)) };
+      return { value: await plane.read((state) => encodeJob(state, parts, job)) };
     },
     cancelJob: async ({ jobId: id, reason = "" }, { caller }) => {
       const wish = { jobId: jobId(id), reason, graceMs: limits.cancelGraceMs };
       return submit(plane, { type: "job.cancel", ...wish }, caller, (state) => {
         const job = state.jobs.byId.get(wish.jobId);
-        return job && encodeJob(state, work, job);
+        return job && encodeJob(state, parts, job);
       });
     },
   };
