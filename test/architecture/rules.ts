@@ -56,8 +56,9 @@ export const rooms: Readonly<Record<string, Room>> = {
   // Its language is that of the work: it hands jobs to whoever does them.
   "doors/arcp": { rooms: [...upToTransport, "runtime"], packages: ["node:*"] },
   "doors/grpc": { rooms: upToTransport, packages: ["node:*"] },
+  // Tells of jobs with the codes that the runtime has for their ends.
   "doors/http": {
-    rooms: upToTransport,
+    rooms: [...upToTransport, "runtime"],
     packages: ["node:*", "hono*", "@hono/node-server", "prom-client"],
   },
   "doors/status-files": { rooms: upToTransport, packages: ["node:*"] },

@@ -10,6 +10,7 @@ import {
   type State,
   type WorkEvent,
 } from "../../core/index.ts";
+import { codeOf } from "../../runtime/index.ts";
 import type { LastWords } from "../../views/index.ts";
 import type * as api from "../../wire/api/index.ts";
 import { isObject, normaliseBody } from "../../wire/arcp/index.ts";
@@ -131,10 +132,12 @@ function shorten(text: string): string {
   return `${[...text.slice(0, limits.doingLengthMax)].slice(0, -1).join("")}…`;
 }
 
+/** In the words that ARCP has for it, as agents fail in them too: who reads both doors reads one code. */
 export function encodeFailure(outcome: Outcome): Pick<api.Job, "failure"> {
   if (outcome.status === "success") return {};
-  const { code, message, isRetryable } = outcome.failure;
-  return { failure: { code, message, isRetryable } };
+  const { failure } = outcome;
+  const { message, isRetryable } = failure;
+  return { failure: { code: codeOf(failure), message, isRetryable } };
 }
 
 /** How it ended, with the result. */

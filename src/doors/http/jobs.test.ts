@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { jobId } from "../../core/index.ts";
 import { MemoryLog } from "../../log/index.ts";
 import {
+  cancelJob,
   emit,
   endJob,
   openSession,
@@ -111,6 +112,17 @@ test("how a job ended, and what it was given, is there also after a restart", as
   assert.deepEqual(after, told);
   const [bad] = (await again.done("listJobs", { state: ["error"], principal: "bob" })).rows;
   assert.equal(bad?.failure?.message, "it broke");
+});
+
+test("why a job ended is told in the words that ARCP has for it, whoever ended it", async () => {
+  await using to = await openCrowd();
+  await run(to, cancelJob("job_waits"));
+  const isOf = { state: ["cancelled"] } as const;
+  const [listed] = (await to.done("listJobs", isOf)).rows;
+  assert.equal(listed?.failure?.code, "CANCELLED");
+  assert.equal((await to.done("getJob", { jobId: "job_waits" })).failure?.code, "CANCELLED");
+  const [last] = (await to.done("listJobEvents", { jobId: "job_waits" })).rows;
+  assert.equal(last && "failure" in last && last.failure?.code, "CANCELLED");
 });
 
 test("what a job says is read newest first, or on from an entry, and by kind", async () => {

@@ -297,7 +297,7 @@ export type JobProgress = {
 };
 
 export type JobFailure = {
-  /** Of ours, or whatever the agent said. */
+  /** Of ARCP, such as `CANCELLED` or `TIMEOUT`, or whatever else the agent said. */
   readonly code: string;
   readonly message: string;
   readonly isRetryable: boolean;
