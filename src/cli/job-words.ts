@@ -52,11 +52,12 @@ function plain(value: number): string {
   return fraction === undefined ? grouped(Number(whole)) : `${grouped(Number(whole))}.${fraction}`;
 }
 
-/** `1.20 of 5.00 USD`; of several currencies, each. */
-export function spentOf({ budget }: Job): string {
-  return budget
-    .map(({ currency, cap, spent }) => `${likewise(spent, cap)} of ${cap} ${currency}`)
-    .join(" · ");
+/** `1.20 of 5.00 USD`, or `1.20 USD` where nobody bounds it; of several currencies, each. */
+export function spentOf({ budget, unbudgeted = [] }: Job): string {
+  return [
+    ...budget.map(({ currency, cap, spent }) => `${likewise(spent, cap)} of ${cap} ${currency}`),
+    ...unbudgeted.map(({ currency, spent }) => `${likewise(spent, "0.00")} ${currency}`),
+  ].join(" · ");
 }
 
 /** With at least as many digits behind the point as the other has. */

@@ -28,9 +28,10 @@ test("jobs that run are listed with how far they are, what they cost and what th
       budget: [{ currency: "USD", cap: "2.00", spent: "2.1", reserved: "0" }],
     }),
     job({ id: "job_3", agent: "painter", state: "pending" }),
+    job({ id: "job_5", agent: "free", unbudgeted: [{ currency: "EUR", spent: "0.5" }] }),
     job({ id: "job_4", agent: "slow", cancelling: { reason: "", untilMs: nowMs } }),
   ];
-  const list = describeJobs({ jobs: { rows, total: 5 }, nowMs });
+  const list = describeJobs({ jobs: { rows, total: 6 }, nowMs });
   const line = (name: string): string => list.split("\n").find((one) => one.includes(name)) ?? "";
   assert.match(line("planner"), /● running +4 s +planner +thinks/);
   const whole =
@@ -38,7 +39,8 @@ test("jobs that run are listed with how far they are, what they cost and what th
   assert.match(line("writer@2"), whole);
   assert.match(line("painter"), /^ {2}waits +9 s +painter/);
   assert.match(line("slow"), /● ending/);
-  assert.match(list, /3 jobs run · 1 waits for a worker · 1 more\n$/);
+  assert.match(line("free"), /free +0\.50 EUR/);
+  assert.match(list, /4 jobs run · 1 waits for a worker · 1 more\n$/);
 });
 
 test("a job of which nothing comes says whom it waits for", () => {

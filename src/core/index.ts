@@ -8,6 +8,7 @@ export {
   retryAfterMs,
 } from "./credentials.ts";
 export {
+  add,
   type Decimal,
   decimalOf,
   parseDecimal,

@@ -1,5 +1,6 @@
 /** Jobs as the API's vocabulary. What they were given, what they said and what came of it is read from the log. */
 import {
+  type Amount,
   type Counter,
   idOfWork,
   type Job,
@@ -20,6 +21,8 @@ import { limits } from "./limits.ts";
 export type WorkLook = {
   readonly counts: Readonly<Record<api.JobState, number>>;
   wordsOf(jobId: JobId): LastWords;
+  /** In each currency. */
+  spentBy(jobId: JobId): readonly Amount[];
 };
 
 /** What a job is shown by, besides the state. */
@@ -31,6 +34,8 @@ export type JobLook = {
 
 export function encodeJob({ jobs }: State, { work, workersOf }: JobLook, job: Job): api.Job {
   const { id, agent, principal, createdAtMs, attempt, parentId, delegateId, depth } = job;
+  const budget = jobs.budgets.get(id) ?? [];
+  const spent = work.spentBy(id).filter(({ currency }) => !budget.some(isIn(currency)));
   return {
     id,
     agent,
@@ -43,7 +48,8 @@ export function encodeJob({ jobs }: State, { work, workersOf }: JobLook, job: Jo
     depth,
     childCount: jobs.children.get(id)?.size ?? 0,
     eventCount: jobs.tallies.get(id)?.events ?? 0,
-    budget: (jobs.budgets.get(id) ?? []).map(encodeCounter),
+    budget: budget.map(encodeCounter),
+    ...(spent.length > 0 && { unbudgeted: spent.map(encodeSpent) }),
     ...standingOf(job),
     ...(job.state === "pending" && workersOf && { waiting: { workers: workersOf(agent) } }),
     ...(job.state === "running" && encodeWords(work.wordsOf(id))),
@@ -82,6 +88,14 @@ function encodeCounter({ currency, cap, spent, reserved }: Counter): api.BudgetC
     spent: printDecimal(spent),
     reserved: printDecimal(reserved),
   };
+}
+
+function isIn(currency: string): (counter: Counter) => boolean {
+  return (counter) => counter.currency === currency;
+}
+
+function encodeSpent({ currency, value }: Amount): { currency: string; spent: string } {
+  return { currency, spent: printDecimal(value) };
 }
 
 function encodeWords({ progress, doing }: LastWords): Pick<api.Job, "progress" | "doing"> {

@@ -97,6 +97,17 @@ test("one job tells its budget, grant, family, progress and what it does", async
   assert.deepEqual(root.budget[0]?.spent, "0.75", "what its child spent is its own too");
 });
 
+test("what a job spends without a budget is told too, beside what it spends of one", async () => {
+  await using to = await openCrowd();
+  const euros = { currency: "EUR", value: { units: 5n, scale: 1 } };
+  await run(to, emit("job_child", { kind: "metric", body: "{}", spent: euros }));
+  const { budget, unbudgeted } = await to.done("getJob", { jobId: "job_child" });
+  assert.deepEqual([budget.length, unbudgeted], [1, [{ currency: "EUR", spent: "0.5" }]]);
+  const { rows } = await to.done("listJobs", {});
+  const spent = rows.map(({ id, unbudgeted: of = [] }) => `${id} ${of[0]?.spent ?? ""}`.trim());
+  assert.deepEqual(spent, ["job_root 0.5", "job_child 0.5", "job_waits", "job_bad"]);
+});
+
 test("how a job ended, and what it was given, is there also after a restart", async () => {
   const log = new MemoryLog();
   await using first = await openCrowd({ log });

@@ -330,6 +330,11 @@ export type Job = {
   readonly eventCount: number;
   /** One for each currency that it may spend. */
   readonly budget: readonly BudgetCounter[];
+  /**
+   * What it and all that it delegated has spent of currencies that it has no budget for. Absent if nothing is known of
+   * it: of jobs from before a restart it is not.
+   */
+  readonly unbudgeted?: readonly { readonly currency: string; readonly spent: string }[];
   /** While it is asked to end: until when it may take its time. */
   readonly cancelling?: { readonly reason: string; readonly untilMs: number };
   /** While its worker is away: until when it may come back. */

@@ -210,6 +210,7 @@ const jobFields = {
   childCount: count,
   eventCount: count,
   budget: z.array(z.object({ currency: z.string(), cap: amount, spent: amount, reserved: amount })),
+  unbudgeted: z.array(z.object({ currency: z.string(), spent: amount })).exactOptional(),
   cancelling: z.object({ reason: z.string(), untilMs: timeMs }).exactOptional(),
   orphanedUntilMs: timeMs.exactOptional(),
   progress: z

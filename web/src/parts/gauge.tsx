@@ -1,13 +1,13 @@
 /** How much of something there is, as a bar and in figures. */
 import type { JSX } from "preact";
-import type { BudgetCounter, JobProgress } from "../api.ts";
+import type { BudgetCounter, Job, JobProgress } from "../api.ts";
 import { moneyOf, shareOf, shareOfProgress, wordsOfProgress } from "../words/job.ts";
 
 /**
  * What was spent, and lighter what is set aside, of what may be. Red where nothing is left; amber where little is, as
  * long as more may be spent.
  */
-export function Money({
+function Money({
   counter,
   isOver,
   isLong = false,
@@ -37,6 +37,35 @@ export function Money({
       </span>
     </span>
   );
+}
+
+/** What a job has spent, each currency with its name: of what it may, then what nobody bounds. */
+export function spentBy(
+  { budget, unbudgeted = [], endedAtMs }: Job,
+  { isLong = false }: { readonly isLong?: boolean } = {},
+): readonly (readonly [currency: string, shown: JSX.Element])[] {
+  const isOver = endedAtMs !== undefined;
+  return [
+    ...budget.map(
+      (counter) =>
+        [
+          counter.currency,
+          <Money key="of" counter={counter} isOver={isOver} isLong={isLong} />,
+        ] as const,
+    ),
+    ...unbudgeted.map(
+      ({ currency, spent }) =>
+        [
+          currency,
+          <span key="free" class="money" title="spent without a budget">
+            <span class="figure">
+              <b>{moneyOf(spent, currency)}</b>
+              {isLong && <span class="soft"> spent, without a budget</span>}
+            </span>
+          </span>,
+        ] as const,
+    ),
+  ];
 }
 
 function percent(share: number): string {

@@ -7,7 +7,7 @@ import { limits } from "../limits.ts";
 import { shortId } from "../names.ts";
 import { ActionButton, CopyButton, ReadOnlyHint } from "../parts/act.tsx";
 import { Empty, Fact, Facts } from "../parts/field.tsx";
-import { Money, Progress } from "../parts/gauge.tsx";
+import { Progress, spentBy } from "../parts/gauge.tsx";
 import { Panel } from "../parts/panel.tsx";
 import { Said } from "../parts/said.tsx";
 import { Dot, jobStanding } from "../parts/standing.tsx";
@@ -37,6 +37,7 @@ export function JobPanel({ id }: { readonly id: string }): JSX.Element {
       </Panel>
     );
   }
+  const spent = spentBy(job, { isLong: true });
   const part = parts.find((one) => one === route.value.query.get("part")) ?? "events";
   return (
     <Panel kind="job" title={job.agent} closeAddress={closeAddress}>
@@ -48,12 +49,10 @@ export function JobPanel({ id }: { readonly id: string }): JSX.Element {
             <Said text={job.progress.message} lengthMax={300} />
           </p>
         )}
-        {job.budget.length > 0 && (
+        {spent.length > 0 && (
           <ul class="budget" aria-label="Spent">
-            {job.budget.map((counter) => (
-              <li key={counter.currency}>
-                <Money counter={counter} isOver={job.endedAtMs !== undefined} isLong />
-              </li>
+            {spent.map(([currency, shown]) => (
+              <li key={currency}>{shown}</li>
             ))}
           </ul>
         )}
@@ -179,7 +178,6 @@ function Tree({ job }: { readonly job: JobDetail }): JSX.Element {
 
 /** The one thing that tells most of it. */
 function Brief({ job }: { readonly job: Job }): JSX.Element {
-  const [counter] = job.budget;
   return (
     <>
       <span class="brief soft">
@@ -191,7 +189,7 @@ function Brief({ job }: { readonly job: Job }): JSX.Element {
           <JobStateWord job={job} />
         )}
       </span>
-      {counter && <Money counter={counter} isOver={job.endedAtMs !== undefined} />}
+      {spentBy(job)[0]?.[1]}
     </>
   );
 }

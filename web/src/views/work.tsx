@@ -7,7 +7,7 @@ import { limits } from "../limits.ts";
 import { overview } from "../live.ts";
 import { jobName, learnName, shortId } from "../names.ts";
 import { Choices, SearchField, Select } from "../parts/field.tsx";
-import { Money, Progress } from "../parts/gauge.tsx";
+import { Progress, spentBy } from "../parts/gauge.tsx";
 import { Said } from "../parts/said.tsx";
 import { Dot, jobStanding, jobWords, StateWord } from "../parts/standing.tsx";
 import { type Column, Found, RowTable } from "../parts/table.tsx";
@@ -167,8 +167,7 @@ const columns: readonly Column<Job>[] = [
   {
     title: "Spent",
     look: "spent-cell",
-    cell: ({ budget: [counter], endedAtMs }) =>
-      counter && <Money counter={counter} isOver={endedAtMs !== undefined} />,
+    cell: (job) => spentBy(job)[0]?.[1],
   },
   { title: "Asked by", look: "for", cell: (job) => <AskedBy job={job} /> },
   {
