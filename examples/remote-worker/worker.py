@@ -28,9 +28,13 @@ class Run:
         self.number = 0
         self.room = asyncio.Semaphore(Run.unconfirmed_max)
         self.socket = socket  # Where it is heard, if anywhere.
-        self.task = asyncio.create_task(self.work(job["input"]["to"]))
+        self.task = asyncio.create_task(self.work(job["input"]))
 
-    async def work(self, to: int) -> None:
+    async def work(self, given) -> None:
+        to = given.get("to") if isinstance(given, dict) else None
+        if not isinstance(to, int):
+            await self.say("error", {"code": "INVALID_REQUEST", "message": "the input needs a number: to"})
+            return
         try:
             for at in range(1, to + 1):
                 await self.say("event", {"kind": "progress", "body": {"current": at, "total": to}})

@@ -1,7 +1,15 @@
 /** `tipstaff job list`: jobs, those that need a look first. */
 import type { Job, JobState } from "../wire/api/index.ts";
 import type { Column } from "./columns.ts";
-import { isSpent, jobTone, lullOf, progressOf, spentOf, standingOf } from "./job-words.ts";
+import {
+  failureOf,
+  isSpent,
+  jobTone,
+  lullOf,
+  progressOf,
+  spentOf,
+  standingOf,
+} from "./job-words.ts";
 import { collect, printList, tally } from "./lists.ts";
 import type { Values } from "./table.ts";
 import { ago } from "./times.ts";
@@ -48,7 +56,7 @@ function columnsAt(nowMs: number): readonly Column<Job>[] {
       title: "WHY",
       cell: (job) => {
         const { failure } = job;
-        return failure ? `${failure.code} ${failure.message}` : lullOf(job, nowMs);
+        return failure ? failureOf(failure) : lullOf(job, nowMs);
       },
       weight: 2,
       cellsMin: 12,

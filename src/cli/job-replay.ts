@@ -4,16 +4,17 @@ import { LogError, LogReader } from "../log/index.ts";
 import { printable } from "../terminal/index.ts";
 import { Assembly, normaliseBody } from "../wire/arcp/index.ts";
 import { exits } from "./exits.ts";
-import { no } from "./failure.ts";
+import { type Failure, no } from "./failure.ts";
+import { isMeant, isWholeId, onlyJob } from "./job-ids.ts";
 import { JobTeller, lookIn } from "./job-teller.ts";
 import { dataDirectoryFrom, printPath } from "./paths.ts";
 import type { Values } from "./table.ts";
 
-export async function replay(values: Values, [jobId = ""]: readonly string[]): Promise<number> {
+export async function replay(values: Values, [named = ""]: readonly string[]): Promise<number> {
   const directory = dataDirectoryFrom(values);
   try {
     using log = LogReader.open(directory);
-    return await tell(values, log, jobId);
+    return await tell(values, log, findJob(values, log, named));
   } catch (error) {
     if (!(error instanceof LogError)) throw error;
     throw no(error.message);
@@ -52,8 +53,23 @@ async function tell(values: Values, log: LogReader, jobId: string): Promise<numb
     return exits.ok;
   }
   if (teller) return exits.ok;
-  throw no(
-    `the log in ${printPath(dataDirectoryFrom(values))} knows no job ${printable(jobId)}`,
-    "give its whole id, and --data-dir if the log is elsewhere",
+  throw unknown(values, jobId);
+}
+
+/** Its id, or a part of the id of one that the log tells of. */
+function findJob(values: Values, log: LogReader, named: string): string {
+  if (isWholeId(named)) return named;
+  const known = log.streams(stream).map((name) => name.slice(stream.length));
+  return onlyJob([...known.filter((id) => isMeant(id, named))], named, () =>
+    unknown(values, named),
+  );
+}
+
+const stream = "job/";
+
+function unknown(values: Values, named: string): Failure {
+  return no(
+    `the log in ${printPath(dataDirectoryFrom(values))} knows no job ${printable(named)}`,
+    "give --data-dir if the log is elsewhere",
   );
 }

@@ -13,6 +13,7 @@ import {
   widthOf,
 } from "../terminal/index.ts";
 import { duration, JobStory, type Line, type StoryEvent } from "./job-story.ts";
+import { failureOf } from "./job-words.ts";
 import type { Values } from "./table.ts";
 
 export type Look = "lines" | "json" | "quiet";
@@ -107,7 +108,7 @@ export class JobTeller implements Disposable {
   }
 
   /** Answers what is left to say of it, on standard error. */
-  fail(payload: Readonly<Record<string, unknown>>, { code, message }: Ended): string {
+  fail(payload: Readonly<Record<string, unknown>>, ended: Ended): string {
     this.#end();
     if (this.#look === "json") this.#print(`${jsonOf(payload)}\n`);
     const { elapsedMs, cost } = this.#story;
@@ -116,7 +117,7 @@ export class JobTeller implements Disposable {
       ...(cost ? [cost] : []),
     ];
     const beside = facts.length === 0 ? "" : ` (${facts.join(", ")})`;
-    return `${this.#agent} failed${beside}: ${printable(code)} ${printable(message)}`;
+    return `${this.#agent} failed${beside}: ${printable(failureOf(ended))}`;
   }
 
   /** It goes on, or is over, without us. */

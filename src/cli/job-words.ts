@@ -22,6 +22,11 @@ export function lullOf({ agent, waiting, orphanedUntilMs }: Job, nowMs: number):
   return `waits for ${agent}; ${workers === 1 ? "the only one is busy" : `all ${workers} are busy`}`;
 }
 
+/** Why it failed, on one line. */
+export function failureOf({ code, message }: { code: string; message: string }): string {
+  return `${code} ${message.replaceAll(/\s+/g, " ").trim()}`;
+}
+
 export function jobTone({ state, cancelling, orphanedUntilMs }: Job): Tone | undefined {
   if (cancelling || orphanedUntilMs !== undefined) return "warn";
   switch (state) {

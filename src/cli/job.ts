@@ -17,6 +17,7 @@ import { confirm } from "./confirm.ts";
 import { bearer, call } from "./daemon.ts";
 import { exits } from "./exits.ts";
 import { Failure, mistake, no } from "./failure.ts";
+import { isMeant, isWholeId, onlyJob } from "./job-ids.ts";
 import { Lookout } from "./job-lookout.ts";
 import { JobTeller, lookIn } from "./job-teller.ts";
 import { lullOf } from "./job-words.ts";
@@ -24,13 +25,15 @@ import { limits } from "./limits.ts";
 import { printOne } from "./lists.ts";
 import { askOverview } from "./status.ts";
 import type { Values } from "./table.ts";
-import { countOf } from "./times.ts";
 import { durationIn, textIn, textsIn } from "./values.ts";
 
 export async function submitJob(
   values: Values,
-  [agent = "", input]: readonly string[],
+  [agent = "", word]: readonly string[],
 ): Promise<number> {
+  const flag = textIn(values, "input");
+  if (word !== undefined && flag !== undefined) throw mistake("the input is given twice");
+  const input = word ?? flag;
   const request = {
     agent,
     input: input === undefined ? null : readInput(input),
@@ -70,9 +73,8 @@ export async function cancelJob(values: Values, [named = ""]: readonly string[])
     const jobId = await findJob(client, named);
     confirm(values, `End job ${jobId}?`);
     const cancelled = await askToEnd(client, jobId, textIn(values, "reason"));
-    return printOne(values, { job_id: jobId, cancelled }, () =>
-      cancelled ? `${jobId} is asked to end\n` : `${jobId} had ended already\n`,
-    );
+    if (!cancelled) throw no(`${jobId} has ended already, and needs no cancelling`);
+    return printOne(values, { job_id: jobId, cancelled }, () => `${jobId} is asked to end\n`);
   });
 }
 
@@ -133,7 +135,19 @@ async function tell(
     if (!isARCPError(error) || client.isClosed) throw error;
     const { code, message } = error;
     const payload = endings.of(job.jobId) ?? { ...error.toPayload() };
-    throw no(teller.fail(payload, { code, message }));
+    throw no(teller.fail(payload, { code, message }), ...adviceOn(code));
+  }
+}
+
+/** What to do about how a job ended, where that is the same for all agents. */
+function adviceOn(code: string): readonly string[] {
+  switch (code) {
+    case "PERMISSION_DENIED":
+      return [`--lease says what it may do, such as --lease '{"tool.call": ["search.*"]}'`];
+    case "BUDGET_EXHAUSTED":
+      return ["--budget says what it may spend, such as --budget USD:5.00"];
+    default:
+      return [];
   }
 }
 
@@ -161,8 +175,8 @@ function storyEvent({ kind, body, view, ts }: ReceivedEvent) {
 /** JSON if it is; what begins like JSON and is none was meant to be. */
 export function readInput(given: string): unknown {
   const text = readText(given, "input");
-  const isMeant = /^\s*[[{"]/.test(text);
-  if (isMeant) return parse(text, "the input");
+  const isJson = /^\s*[[{"]/.test(text);
+  if (isJson) return parse(text, "the input", { quotedAfter: "" });
   try {
     return JSON.parse(text);
   } catch {
@@ -175,7 +189,16 @@ function leaseFrom(values: Values): ReturnType<typeof leaseOf> | undefined {
   const budget = textsIn(values, "budget");
   if (given === undefined && budget === undefined) return undefined;
   const lease = given === undefined ? {} : leaseOf(parse(readText(given, "lease"), "--lease"));
-  return budget === undefined ? lease : { ...lease, "cost.budget": budget };
+  return budget === undefined ? lease : { ...lease, "cost.budget": budget.map(checkAmount) };
+}
+
+/** The rest of what makes an amount is for the runtime to say. */
+function checkAmount(amount: string): string {
+  if (/^[^:\s]+:[0-9.]+$/.test(amount)) return amount;
+  const given = `--budget ${printable(amount)}`;
+  throw /^[0-9.]+$/.test(amount)
+    ? mistake(`${given} names no currency; write --budget USD:${amount}`)
+    : mistake(`${given} is no amount; write --budget USD:1.00`);
 }
 
 function secondsIn(values: Values, name: string): number | undefined {
@@ -185,34 +208,24 @@ function secondsIn(values: Values, name: string): number | undefined {
   return Math.round(ms / 1_000);
 }
 
-/** Its id, or the end of the id of one that the daemon knows: ids of one day begin alike. */
+/** Its id, or a part of the id of one that the daemon knows. */
 async function findJob(client: ARCPClient, named: string): Promise<string> {
-  if (/^job_[0-9A-Z]{26}$/i.test(named)) return named;
-  const ending = named.toUpperCase();
+  if (isWholeId(named)) return named;
   const found: string[] = [];
   let cursor: string | undefined;
   do {
     const page = await client.listJobs({}, { limit: limits.pageMax, cursor });
-    found.push(...page.jobs.map(({ jobId }) => jobId).filter((id) => isMeant(id, ending)));
+    found.push(...page.jobs.map(({ jobId }) => jobId).filter((id) => isMeant(id, named)));
     cursor = page.nextCursor;
   } while (cursor !== undefined);
-  const [only, ...others] = found;
-  if (only === undefined) throw nobody(named);
-  if (others.length === 0) return only;
-  const ids = found.slice(-limits.namesakesShownMax);
-  throw no(`${countOf(found.length, "job")} end in ${printable(named)}: ${ids.join(", ")}`);
-}
-
-function isMeant(jobId: string, ending: string): boolean {
-  return ending !== "" && jobId.toUpperCase().endsWith(ending);
+  return onlyJob(found, named, () => nobody(named));
 }
 
 function nobody(named: string): Failure {
-  return no(
-    `there is no job ${printable(named)}`,
-    "tipstaff job list shows those that are kept; tipstaff job replay reads the log",
-  );
+  return no(`there is no job ${printable(named)}`, kept);
 }
+
+const kept = "tipstaff job list shows those that are kept; tipstaff job replay reads the log";
 
 /** Rejects with a `Failure`, whatever the daemon has against it. */
 async function withDaemon(
@@ -248,6 +261,8 @@ function explained(error: unknown): unknown {
     case "AGENT_NOT_AVAILABLE":
     case "AGENT_VERSION_NOT_AVAILABLE":
       return no(message, "tipstaff job agents lists those that take jobs");
+    case "JOB_NOT_FOUND":
+      return no(message, kept);
     default:
       return no(`${code} ${message}`);
   }

@@ -107,7 +107,10 @@ function jobColumnsAt(jobs: readonly Job[], nowMs: number): readonly Column<Job>
       weight: 5,
       cellsMin: 10,
     },
-    ...(isWide() ? [{ title: "ID", cell: ({ id }: Job) => id, weight: 1, cellsMin: 12 }] : []),
+    // Ids begin with the time, alike for all of one day: the end tells them apart.
+    ...(isWide()
+      ? [{ title: "ID", cell: ({ id }: Job) => id, weight: 1, cellsMin: 12, cut: "start" } as const]
+      : []),
   ];
 }
 

@@ -197,8 +197,13 @@ const runtimeExits = [
   [3, "no runtime answers, or not to this token"],
   [130, "interrupted"],
 ] as const;
-const job: Argument = { name: "job", help: "its id, or the end of its id" };
+const job: Argument = { name: "job", help: "its id, or the end or the beginning of its id" };
 const jobFlags: readonly Flag[] = [
+  {
+    name: "input",
+    value: "input",
+    help: "the same as a flag, as arcp submit has it",
+  },
   {
     name: "lease",
     value: "json|@file",
@@ -209,7 +214,7 @@ const jobFlags: readonly Flag[] = [
     name: "budget",
     value: "amount",
     isRepeated: true,
-    help: "what it may spend, such as USD:1.00",
+    help: "what it may spend, such as USD:1.00; repeated, of several currencies",
   },
   {
     name: "key",
@@ -790,8 +795,8 @@ export const commands: readonly CommandRow[] = [
   {
     name: "job replay",
     summary: "show again what a job said, out of the log; no daemon is needed",
-    examples: ["tipstaff job replay job_01JZ…", "tipstaff job replay job_01JZ… --json"],
-    arguments: [{ name: "job", help: "its id" }],
+    examples: ["tipstaff job replay 7f3k", "tipstaff job replay 7f3k --json"],
+    arguments: [job],
     flags: [
       { name: "quiet", short: "q", help: "print nothing but the result" },
       { name: "json", help: "print one line of JSON for each event, then how it ended" },

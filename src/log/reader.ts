@@ -67,6 +67,19 @@ export class LogReader implements Disposable {
     return this.#entries(this.#selectStream, [stream, afterSequence, this.lastSequence, limit]);
   }
 
+  /** Names of streams that begin so, in their order. The index is asked for one after the other. */
+  *streams(beginning: string): Generator<string> {
+    const select = this.#database.prepare(
+      "select min(stream) as name from entries where stream > ?",
+    );
+    for (let last = beginning; ; ) {
+      const name = select.get(last)?.["name"];
+      if (typeof name !== "string" || !name.startsWith(beginning)) return;
+      yield name;
+      last = name;
+    }
+  }
+
   /** The newest intact snapshot that is not later than what is read; answers its sequence, 0 if none. */
   async loadSnapshot(onRow: (name: SectionName, row: string) => void): Promise<number> {
     for (const sequence of await this.#snapshots.sequences()) {

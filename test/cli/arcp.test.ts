@@ -55,13 +55,19 @@ describe("arcp against a runtime of ours", { concurrency: 3 }, () => {
 
   const mistakes: readonly (readonly [string, readonly string[], number, RegExp])[] = [
     ["an agent that nobody offers", ["submit", "--agent", "nobody"], 1, /^AGENT_NOT_AVAILABLE /],
+    [
+      "a bare word",
+      ["submit", "--agent", "echo", "--input", "hello"],
+      2,
+      /^INVALID_REQUEST --input is no JSON; for the text itself, write --input '"hello"'$/,
+    ],
     ["what is no JSON", ["submit", "--agent", "echo", "--input", "{"], 2, /^INVALID_REQUEST /],
     ["a wrong token", ["submit", "--agent", "echo", "--token", "x"], 3, /^UNAUTHENTICATED /],
     [
       "a port where nobody listens",
       ["submit", "--agent", "echo", "--url", "ws://127.0.0.1:1/arcp"],
       3,
-      /^UNREACHABLE /,
+      /^UNREACHABLE no WebSocket could be opened at ws:\/\/127\.0\.0\.1:1\/arcp$/,
     ],
     ["a flag that there is not", ["submit", "--agnet", "echo"], 2, /^INVALID_REQUEST .*--agent/],
     ["a job that there is not", ["tail", "--job-id", "job_nobody"], 1, /^JOB_NOT_FOUND /],

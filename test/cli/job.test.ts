@@ -112,6 +112,51 @@ describe("jobs", { concurrency: 2 }, () => {
     assert.match(none.stderr, /there is no job zzzz/);
   });
 
+  test("what was typed wrong, or not allowed, is told with what to write", async () => {
+    const [amount, dollars, broken, twice, denied] = await Promise.all([
+      run("submit", "echo", "--budget", "5"),
+      run("submit", "echo", "--budget", "$5"),
+      run("submit", "echo", "[a]"),
+      run("submit", "echo", "a", "--input", "b"),
+      run("submit", "researcher"),
+    ]);
+    assert.deepEqual(
+      [amount, dollars, broken, twice, denied].map(({ code }) => code),
+      [2, 2, 2, 2, 1],
+    );
+    assert.match(amount.stderr, /--budget 5 names no currency; write --budget USD:5\n/);
+    assert.match(dollars.stderr, /--budget \$5 is no amount; write --budget USD:1\.00\n/);
+    assert.match(
+      broken.stderr,
+      /the input is no JSON: .*\n {2}for the text itself, write '"\[a\]"'/,
+    );
+    assert.match(twice.stderr, /the input is given twice/);
+    assert.match(denied.stderr, /PERMISSION_DENIED .*\n {2}--lease says what it may do, such as/);
+    const flagged = await run("submit", "echo", "--input", "hello", "--quiet");
+    assert.equal(flagged.stdout, '{\n  "echoed": "hello"\n}\n');
+  });
+
+  test("a job goes by the beginning of its id too, as it is shown, and several are told apart", async () => {
+    const [one, other] = await Promise.all([
+      run("submit", "echo", "--detach"),
+      run("submit", "echo", "--detach"),
+    ]);
+    const [id, second] = [one.stdout.trim(), other.stdout.trim()];
+    const tailed = await run("tail", `${id.slice(0, -2)}…`);
+    assert.match(tailed.stdout, new RegExp(`^echo ${id}\n`));
+    for (const verb of ["tail", "replay"]) {
+      const end = await run(verb, `…${id.slice(-8)}`, "--quiet");
+      assert.equal(end.code, 0, end.stderr);
+      const many = await run(verb, id.slice("job_".length, 8));
+      assert.equal(many.code, 1);
+      assert.match(many.stderr, /\d+ jobs go by \w+: .*\n {2}write more of the one you mean/);
+      assert.match((await run(verb, "zzzz")).stderr, /no job zzzz/);
+    }
+    const ended = await run("cancel", second.slice(0, -2), "--yes");
+    assert.equal(ended.code, 1);
+    assert.equal(ended.stderr, `tipstaff: ${second} has ended already, and needs no cancelling\n`);
+  });
+
   test("a job that nobody can take says whom it waits for, wherever it is looked at", async () => {
     const token = readFileSync(join(data, "token"), "utf8").trim();
     const endless: Handler = (_, { signal }) => once(signal, "abort");

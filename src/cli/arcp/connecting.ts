@@ -49,7 +49,9 @@ function atConnecting(error: unknown, url: string): unknown {
     return new TransportError("cannot_connect", `${url}: ${error.code} ${error.message}`);
   }
   if (error instanceof TransportError) {
-    return new TransportError("cannot_connect", `${url}: ${error.message}`, { cause: error });
+    const { message } = error;
+    const told = message.includes(url) ? message : `${url}: ${message}`;
+    return new TransportError("cannot_connect", told, { cause: error });
   }
   return error;
 }

@@ -14,7 +14,7 @@ export function submit(values: Values): Promise<number> {
   return ending("submit", async () => {
     const request = {
       agent: requiredIn(values, "agent"),
-      input: jsonIn(values, "input") ?? null,
+      input: jsonIn(values, "input", { mayBeText: true }) ?? null,
       ...leaseIn(values),
       idempotencyKey: textIn(values, "idempotency-key"),
       maxRuntimeSec: numberIn(values, "max-runtime"),
