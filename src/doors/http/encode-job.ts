@@ -212,7 +212,26 @@ function restOf(event: WorkEvent, hasBodies: boolean): Partial<api.WorkEntry> {
         ...(summary !== undefined && { summary }),
       };
     }
-    default:
+    case "job.preparing":
+    case "job.withdrawn":
+    case "job.joined":
+    case "job.reserved":
+    case "job.settled":
+    case "job.reclaimed":
+    case "job.offered":
+    case "job.forgotten":
+    case "credential.issued":
+    case "credential.ended":
+    case "credential.stuck":
+    case "credential.revoked":
+    case "session.opened":
+    case "session.resumed":
+    case "session.detached":
+    case "session.expired":
+    case "session.acknowledged":
+    case "session.followed":
+    case "session.left":
+    case "session.rejected":
       return {};
   }
 }

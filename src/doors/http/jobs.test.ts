@@ -108,6 +108,18 @@ test("what a job spends without a budget is told too, beside what it spends of o
   assert.deepEqual(spent, ["job_root 0.5", "job_child 0.5", "job_waits", "job_bad"]);
 });
 
+test("of a family that is too large to be shown, the job that was asked for and all above it are", async () => {
+  await using to = await openCrowd();
+  for (let at = 0; at < limits.kinShownMax; at += 1) {
+    const [id, parentId] = [`job_x${at}`, jobId("job_root")];
+    await run(to, submitJob(id, "ann", { parentId, delegateId: id }), startJob(id), endJob(id));
+  }
+  const last = `job_x${limits.kinShownMax - 1}`;
+  const { tree } = await to.done("getJob", { jobId: last });
+  assert.equal(tree.length, limits.kinShownMax);
+  assert.deepEqual([tree[0]?.id, tree.at(-1)?.id], ["job_root", last]);
+});
+
 test("how a job ended, and what it was given, is there also after a restart", async () => {
   const log = new MemoryLog();
   await using first = await openCrowd({ log });

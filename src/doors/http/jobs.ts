@@ -1,5 +1,11 @@
 /** Looks at jobs: a list of them, one with all that belong to it, and what one has said. */
-import { type Job, type Outcome, type State, jobId as toJobId } from "../../core/index.ts";
+import {
+  type Job,
+  type JobId,
+  type Outcome,
+  type State,
+  jobId as toJobId,
+} from "../../core/index.ts";
 import type { Entry } from "../../log/index.ts";
 import type { Plane } from "../../plane/index.ts";
 import type * as api from "../../wire/api/index.ts";
@@ -63,12 +69,12 @@ function rankJobs({ jobs: { byId } }: State, sort: api.JobSort): (job: Job) => R
   switch (sort) {
     case "attention":
       return (job) => {
-        if (job.state === "ended") return `3 ${inDigits(2 ** 48 - job.endedAtMs)}`;
+        if (job.state === "ended") return `3 ${inDigits(aboveAll - job.endedAtMs)}`;
         const root = rootOf(byId, job);
         const { state } = root.state === "ended" ? job : root;
         const isAway = job.state === "running" && job.orphanedUntilMs !== undefined;
         const kind = isAway ? 0 : state === "running" ? 1 : 2;
-        return `${kind} ${inDigits(2 ** 48 - root.place)} ${inDigits(job.place)}`;
+        return `${kind} ${inDigits(aboveAll - root.place)} ${inDigits(job.place)}`;
       };
     case "newest":
       return ({ place }) => -place;
@@ -77,6 +83,9 @@ function rankJobs({ jobs: { byId } }: State, sort: api.JobSort): (job: Job) => R
   }
 }
 
+/** Later than any time, and after any place: what is taken from it orders the newest first. It has 15 digits. */
+const aboveAll = 2 ** 48;
+
 function inDigits(value: number): string {
   return String(value).padStart(15, "0");
 }
@@ -84,10 +93,15 @@ function inDigits(value: number): string {
 /** The first of those it descends from that is still known. */
 function rootOf(byId: State["jobs"]["byId"], job: Job): Job {
   let root = job;
-  for (;;) {
-    const parent = root.parentId === undefined ? undefined : byId.get(root.parentId);
-    if (!parent) return root;
-    root = parent;
+  for (const one of lineageOf(byId, job)) root = one;
+  return root;
+}
+
+/** The job, then the one that asked for it, and so on, as far as they are still known. */
+function* lineageOf(byId: State["jobs"]["byId"], job: Job): Generator<Job> {
+  for (let next: Job | undefined = job; next; ) {
+    yield next;
+    next = next.parentId === undefined ? undefined : byId.get(next.parentId);
   }
 }
 
@@ -185,15 +199,26 @@ function seeJob(state: State, look: JobLook, id: string): Seen | undefined {
   return { job, kin, detail, input: inputs.get(job.id) };
 }
 
-/** From the first that is still known, each before those it asked for. */
+/**
+ * From the first that is still known, each before those it asked for. Where there are too many, some are left out, but
+ * never the job itself, nor one it descends from.
+ */
 function treeOf({ jobs: { byId, children } }: State, job: Job): readonly Job[] {
+  const lineage = new Set(lineageOf(byId, job));
   const kin: Job[] = [];
+  /** How many of those have no place yet. */
+  let owed = lineage.size;
   const left = [rootOf(byId, job)];
-  for (let next = left.pop(); next && kin.length < limits.kinShownMax; next = left.pop()) {
+  for (let next = left.pop(); next; next = left.pop()) {
+    if (lineage.has(next)) owed -= 1;
+    else if (kin.length + owed >= limits.kinShownMax) continue;
     kin.push(next);
+    if (kin.length >= limits.kinShownMax) break;
     // A job may have asked for more than anybody is shown.
-    const below = children.get(next.id)?.values().take(limits.kinShownMax) ?? [];
-    const known = [...below].flatMap((id) => byId.get(id) ?? []);
+    const asked = children.get(next.id) ?? new Set<JobId>();
+    const first = [...asked.values().take(limits.kinShownMax)].flatMap((id) => byId.get(id) ?? []);
+    const meant = [...lineage].filter((one) => asked.has(one.id));
+    const known = [...new Set([...first, ...meant])];
     left.push(...known.filter(({ state }) => state !== "preparing").reverse());
   }
   return kin;
