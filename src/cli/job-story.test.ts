@@ -72,6 +72,15 @@ test("progress is how it stands, and a line only for those who see no bar", () =
   assert.deepEqual(teller.story.standing.progress, { current: 3, total: 10 });
 });
 
+test("what came of its result is counted in bytes, however it was sent", () => {
+  const teller = new Teller();
+  const piece = { result_id: "r", more: true };
+  teller.say("result_chunk", { ...piece, chunk_seq: 0, data: "é…", encoding: "utf8" });
+  assert.equal(teller.story.standing.doing, "5 bytes of its result");
+  teller.say("result_chunk", { ...piece, chunk_seq: 1, data: "b2s=", encoding: "base64" });
+  assert.equal(teller.story.standing.doing, "7 bytes of its result");
+});
+
 test("what an agent says cannot move the cursor", () => {
   const teller = new Teller();
   const evil = "\x1b[2Jgone\u202e";

@@ -3,7 +3,7 @@
  * call and its result are one line. Knows no terminal: what is done with the lines is for who prints them.
  */
 import { printable, printableLines, type Tone } from "../terminal/index.ts";
-import type { BodyView } from "../wire/arcp/index.ts";
+import { type BodyView, decodedBytes } from "../wire/arcp/index.ts";
 import { bytesOf, forHowLong } from "./times.ts";
 
 export type StoryEvent = {
@@ -100,7 +100,7 @@ export class JobStory {
         return [{ text: `↪ ${printable(view.agent)}${id}`, tone: undefined }];
       }
       case "result_chunk":
-        this.#bytes += view.data.length;
+        this.#bytes += decodedBytes(view.data, view.encoding) ?? 0;
         this.#doing = `${bytesOf(this.#bytes)} of its result`;
         return [];
     }
