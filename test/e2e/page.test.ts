@@ -40,7 +40,7 @@ test("money is said as people say it, and exactly as far as they read", () => {
   );
 });
 
-test("what belongs together in a job is one line, whoever spelled it", () => {
+test("what belongs together in a job is one line, and pieces of a result are counted in bytes", () => {
   const said = (sequence: number, kind: string, body: object): JobEntry => {
     const rest = { busSequence: 0, topic: "", atMs: sequence, actor: "", id: "job" };
     return { ...rest, sequence, type: "job.emitted", kind, body } as const;
@@ -50,11 +50,11 @@ test("what belongs together in a job is one line, whoever spelled it", () => {
       said(1, "progress", { current: 1, total: 3 }),
       said(2, "progress", { current: 2, total: 3 }),
       said(3, "tool_call", { tool: "search", call_id: "a", args: { q: 1 } }),
-      said(4, "tool_call", { name: "fetch", tool_call_id: "b", arguments: {} }),
-      said(5, "tool_result", { tool_call_id: "b", error: "no route" }),
+      said(4, "tool_call", { tool: "fetch", call_id: "b", args: {} }),
+      said(5, "tool_result", { call_id: "b", error: { code: "TIMEOUT", message: "no route" } }),
       said(6, "tool_result", { call_id: "a", result: [1] }),
       said(7, "result_chunk", { data: "b2s=", encoding: "base64", more: true }),
-      said(8, "result_chunk", { data: "!", more: false }),
+      said(8, "result_chunk", { data: "é…", encoding: "utf8", more: false }),
       said(9, "tool_result", { call_id: "of long ago", result: null }),
       said(10, "log", { message: 7, level: {} }),
       said(11, "x-vendor.acme.note", { a: 1 }),
@@ -67,7 +67,7 @@ test("what belongs together in a job is one line, whoever spelled it", () => {
       case "tool":
         return [line.tool, line.result?.value, line.result?.error?.message];
       case "chunks":
-        return [line.count, line.length, line.isOver, line.end];
+        return [line.count, line.bytes, line.isOver, line.end];
       default:
         return line.kind;
     }
@@ -76,7 +76,7 @@ test("what belongs together in a job is one line, whoever spelled it", () => {
     [2, 2],
     ["search", [1], undefined],
     ["fetch", null, "no route"],
-    [2, 3, true, "!"],
+    [2, 7, true, "é…"],
     ["of long ago", null, undefined],
     "log",
     "other",
@@ -472,6 +472,12 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     await shows(page, ".lines li", /word 2400/);
     const lines = page.locator(".lines li");
     assert.equal(await lines.count(), 200);
+    const before = /\/events\?.*before=/;
+    const error = { code: "job_not_found", message: "that is too long ago" };
+    await page.route(before, (route) => route.fulfill({ status: 404, json: { error } }));
+    await page.getByRole("button", { name: "older" }).click();
+    await shows(page, ".job-events .empty", /too long ago/);
+    await page.unroute(before);
     // Both clicks are there before the first is answered, and are one wish.
     await page.evaluate(
       "const older = document.querySelector('.job-events > button.more'); older.click(); older.click()",

@@ -18,6 +18,8 @@ export class JobFeed {
   /** Before which the past goes on, if it does. */
   readonly next: Signal<number | undefined> = signal(undefined);
   readonly problem: Signal<string> = signal("");
+  /** Why the past did not go on when it was asked for. */
+  readonly olderProblem: Signal<string> = signal("");
   readonly #id: string;
   readonly #gone = new AbortController();
   readonly #refresh: Refresh;
@@ -117,11 +119,13 @@ export class JobFeed {
       const asked = { jobId: this.#id, limit: limits.jobEventsAsked, ...where };
       const page = await call("listJobEvents", asked, { signal });
       this.problem.value = "";
+      this.olderProblem.value = "";
       take({ rows: page.rows.filter(isJobEntry), next: page.next });
     } catch (problem) {
       if (signal.aborted) return;
       if (!(problem instanceof TipstaffError)) throw problem;
-      if (this.entries.value === undefined) this.problem.value = reasonOf(problem);
+      if (where.before !== undefined) this.olderProblem.value = reasonOf(problem);
+      else if (this.entries.value === undefined) this.problem.value = reasonOf(problem);
     }
   }
 }

@@ -39,6 +39,10 @@ export const limits = {
   /** Of a text from outside inside a sentence. */
   textShownMax: 80,
   noticeMs: 5_000,
+  /** As the daemon has it: how long a job that is cancelled may take to unwind. */
+  cancelGraceMs: 30_000,
+  /** And how long a worker may be away, unless its runtime says otherwise: how full a bar is at first. */
+  workerGraceMs: 60_000,
   /** What a job said, in one piece. */
   jobEventsAsked: 200,
   /** Of the text of a result that is streamed: its end. */

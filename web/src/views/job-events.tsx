@@ -75,6 +75,7 @@ export function JobEvents({ feed }: { readonly feed: JobFeed }): JSX.Element {
             </li>
           ))}
         </ol>
+        {feed.olderProblem.value !== "" && <Empty>{feed.olderProblem.value}</Empty>}
         {feed.next.value !== undefined && (
           <button type="button" class="more" onClick={() => void feed.older()}>
             older
@@ -155,7 +156,7 @@ function Told({ line }: { readonly line: Line }): JSX.Element {
       return (
         <>
           <span class="label">{line.isOver ? "streamed" : "streams"}</span>{" "}
-          {count(line.count, "piece", "pieces")}, {bytes(line.length)}{" "}
+          {count(line.count, "piece", "pieces")}, {bytes(line.bytes)}{" "}
           <a class="tail" href={withQuery({ part: "result" })}>
             <Said text={line.end.slice(-limits.valueShownMax)} lengthMax={limits.valueShownMax} />
           </a>

@@ -139,12 +139,12 @@ function Standing({ job }: { readonly job: JobDetail }): JSX.Element {
         <p class="failure" data-state="cancelling">
           asked to end{cancelling.reason !== "" && ": "}
           <Said text={cancelling.reason} lengthMax={300} />{" "}
-          <TimeLeft expiresAtMs={cancelling.untilMs} ttlMs={30_000} />
+          <TimeLeft expiresAtMs={cancelling.untilMs} ttlMs={limits.cancelGraceMs} />
         </p>
       )}
       {orphanedUntilMs !== undefined && (
         <p class="failure" data-state="orphaned">
-          its worker is away <TimeLeft expiresAtMs={orphanedUntilMs} ttlMs={60_000} />
+          its worker is away <TimeLeft expiresAtMs={orphanedUntilMs} ttlMs={limits.workerGraceMs} />
         </p>
       )}
     </>
@@ -316,7 +316,7 @@ function CancelJob({ job }: { readonly job: JobDetail }): JSX.Element | null {
         consequence:
           job.state === "pending"
             ? "It ends now; nobody works on it yet."
-            : `It is asked to end, and has 30 s to leave things tidy.${follows}`,
+            : `It is asked to end, and has ${duration(limits.cancelGraceMs)} to leave things tidy.${follows}`,
         done: `${name} is asked to end.`,
         word: "Why (the agent is told)",
         run: (reason) =>

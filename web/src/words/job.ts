@@ -1,4 +1,7 @@
-/** What jobs say of themselves, as people read it. Bodies come as they were sent: nothing in them is certain. */
+/**
+ * What jobs say of themselves, as people read it. The daemon keeps no body that is not as ARCP has it, so that there is
+ * one spelling to read; to the type they are unknown all the same.
+ */
 import type { Entry, JobInfo, JobProgress, WorkEntry } from "tipstaff/client";
 import { number } from "./time.ts";
 
@@ -85,7 +88,7 @@ export type Line = {
   | {
       readonly kind: "chunks";
       readonly count: number;
-      readonly length: number;
+      readonly bytes: number;
       readonly isOver: boolean;
       readonly end: string;
     }
@@ -114,7 +117,7 @@ export function linesOf(entries: readonly JobEntry[]): readonly Line[] {
         ...line,
         key: last.key,
         count: last.count + 1,
-        length: last.length + line.length,
+        bytes: last.bytes + line.bytes,
       };
     } else if (entry.kind === "tool_result") {
       const at = calls.get(callIdOf(body));
@@ -143,7 +146,7 @@ function lineOf(entry: JobEntry): Line {
         kind: "log",
         level: textOf(body["level"]).toLowerCase(),
         text: textOf(body["message"]),
-        more: body["attributes"] ?? body["fields"],
+        more: body["attributes"],
       };
     case "thought":
       return { ...at, kind: "thought", text: textOf(body["text"]) };
@@ -154,28 +157,26 @@ function lineOf(entry: JobEntry): Line {
     case "metric":
       return metricLine(at, entry, body);
     case "tool_call":
-    case "tool_result": {
-      const args = body["args"] ?? body["arguments"];
-      return { ...at, kind: "tool", tool: textOf(body["tool"] ?? body["name"]), args };
-    }
+    case "tool_result":
+      return { ...at, kind: "tool", tool: textOf(body["tool"]), args: body["args"] };
     case "delegate": {
       const childId = textOf(body["child_job_id"]);
       return { ...at, kind: "delegate", agent: textOf(body["agent"]), childId };
     }
     case "artifact_ref": {
-      const size = body["byte_size"] ?? body["size_bytes"];
+      const size = body["byte_size"];
       return {
         ...at,
         kind: "artifact",
-        uri: textOf(body["uri"] ?? body["artifact_id"]),
-        type: textOf(body["content_type"] ?? body["media_type"]),
+        uri: textOf(body["uri"]),
+        type: textOf(body["content_type"]),
         ...(typeof size === "number" && { bytes: size }),
       };
     }
     case "result_chunk": {
-      const piece = textOfChunk(body);
       const isOver = body["more"] !== true;
-      return { ...at, kind: "chunks", count: 1, length: piece.length, isOver, end: piece };
+      const end = textOfChunk(body);
+      return { ...at, kind: "chunks", count: 1, bytes: bytesOfChunk(body), isOver, end };
     }
     default:
       return { ...at, kind: "other", name: entry.kind ?? entry.type, body: entry.body };
@@ -195,11 +196,10 @@ function resultOf(entry: JobEntry, body: Fields): ToolResult {
   const { atMs } = entry;
   const error = body["error"];
   if (error === undefined || error === null) {
-    return { atMs, value: body["result"] ?? body["output"] ?? null };
+    return { atMs, value: body["result"] ?? null };
   }
-  const told = fieldsOf(error);
-  const message = typeof error === "string" ? error : textOf(told["message"]);
-  return { atMs, value: null, error: { code: textOf(told["code"]), message } };
+  const { code, message } = fieldsOf(error);
+  return { atMs, value: null, error: { code: textOf(code), message: textOf(message) } };
 }
 
 function progressOf(body: Fields): JobProgress {
@@ -226,8 +226,15 @@ export function textOfChunk(body: unknown): string {
   }
 }
 
+function bytesOfChunk({ data, encoding }: Fields): number {
+  const text = textOf(data);
+  // Four characters stand for three bytes, but for what fills up the last four.
+  if (encoding === "base64") return Math.floor((text.replace(/=+$/, "").length * 3) / 4);
+  return new TextEncoder().encode(text).length;
+}
+
 function callIdOf(body: Fields): string {
-  return textOf(body["call_id"] ?? body["tool_call_id"]);
+  return textOf(body["call_id"]);
 }
 
 type Fields = Readonly<Record<string, unknown>>;
