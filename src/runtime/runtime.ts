@@ -40,6 +40,7 @@ import {
 import { codeOf, toArcpError } from "./errors.ts";
 import { type Handler, InProcessWorker } from "./in-process.ts";
 import { limits } from "./limits.ts";
+import { Line, type Turn } from "./line.ts";
 import type { Work, Worker } from "./worker.ts";
 
 export type RuntimeOptions = {
@@ -125,12 +126,7 @@ export class Runtime implements Disposable {
   readonly catalogue: Catalogue = new Catalogue();
   readonly plane: Plane;
   readonly #options: RuntimeOptions;
-  /** By the agent's full name, oldest first. */
-  readonly #waiting = new Map<string, Set<JobId>>();
-  readonly #workers = new Map<Worker, { readonly jobs: Set<JobId> }>();
-  /** By the full name of what they offer, in the order in which they came. */
-  readonly #offering = new Map<string, Set<Worker>>();
-  readonly #runs = new Map<JobId, Worker>();
+  readonly #line = new Line();
   readonly #endings = new Map<JobId, ((outcome: JobOutcome) => void)[]>();
   readonly #tap: Disposable;
   #isClosing = false;
@@ -145,7 +141,8 @@ export class Runtime implements Disposable {
     const pending = options.plane.peek(({ jobs }) =>
       [...jobs.pending].flatMap((id) => jobs.byId.get(id) ?? []),
     );
-    for (const job of pending.toSorted((one, other) => one.place - other.place)) this.#queue(job);
+    const oldestFirst = pending.toSorted((one, other) => one.place - other.place);
+    for (const job of oldestFirst) this.#line.join(job);
     this.#tap = options.plane.tap((entries) => {
       for (const { event } of entries) this.#hear(event);
     });
@@ -182,25 +179,10 @@ export class Runtime implements Disposable {
   addWorker(worker: Worker, has: readonly JobId[] = []): Disposable {
     using offers = new DisposableStack();
     for (const offer of worker.offers) offers.use(this.catalogue.add(offer));
+    offers.use(this.#line.addWorker(worker, has));
     const all = offers.move();
-    this.#workers.set(worker, { jobs: new Set(has) });
-    const names = worker.offers.map(fullName);
-    for (const name of names) {
-      this.#offering.set(name, (this.#offering.get(name) ?? new Set()).add(worker));
-    }
-    for (const jobId of has) this.#runs.set(jobId, worker);
     this.giveWork(worker);
-    return {
-      [Symbol.dispose]: () => {
-        all.dispose();
-        this.#workers.delete(worker);
-        for (const name of names) {
-          const others = this.#offering.get(name);
-          others?.delete(worker);
-          if (others?.size === 0) this.#offering.delete(name);
-        }
-      },
-    };
+    return all;
   }
 
   /** Starts what waits for a worker like this. To be called when one has room that had none. */
@@ -252,8 +234,7 @@ export class Runtime implements Disposable {
   ): Outcome<Submitted> {
     if (!concluded.value) return { refusal: notIssued };
     const { job, sequence } = concluded.value;
-    this.#queue(job);
-    this.#assign(job.agent);
+    this.#enlist(job);
     return { value: { job, sequence, isRepeated: false } };
   }
 
@@ -336,10 +317,7 @@ export class Runtime implements Disposable {
     if (!outcome.value) return { refusal: vanished };
     const { job, isRepeated } = outcome.value;
     // Before anything is kept, so that the job and its start are kept in one go.
-    if (!isRepeated && !needsPreparing) {
-      this.#queue(job);
-      this.#assign(job.agent);
-    }
+    if (!isRepeated && !needsPreparing) this.#enlist(job);
     return { value: outcome.value };
   }
 
@@ -480,52 +458,24 @@ export class Runtime implements Disposable {
     return new Attempt({ plane, jobId, attempt, rules, pace: own });
   }
 
-  #queue({ id, agent }: Job): void {
-    const waiting = this.#waiting.get(agent) ?? new Set();
-    this.#waiting.set(agent, waiting.add(id));
-  }
-
-  /** It has ended, and waits no more, if it did. */
-  #unqueue(id: JobId): void {
-    for (const [agent, waiting] of this.#waiting) {
-      if (waiting.delete(id) && waiting.size === 0) this.#waiting.delete(agent);
-    }
+  #enlist(job: Job): void {
+    this.#line.join(job);
+    this.#assign(job.agent);
   }
 
   /** Starts what waits, as far as there are workers. */
   #assign(agent: string): void {
     if (this.#isClosing) return;
-    const waiting = this.#waiting.get(agent) ?? new Set();
-    for (const jobId of waiting) {
-      const worker = this.#freeWorker(agent);
-      if (!worker) return;
-      waiting.delete(jobId);
-      this.#start(jobId, worker);
-    }
-    this.#waiting.delete(agent);
+    for (let turn = this.#line.next(agent); turn; turn = this.#line.next(agent)) this.#start(turn);
   }
 
-  /** How many that offer an agent, by its full name, are connected. One that is away has room for nothing. */
+  /** How many that offer an agent, by its full name, are connected. */
   workersOf(agent: string): number {
-    const offering = [...(this.#offering.get(agent) ?? [])];
-    return offering.filter(({ jobsAtOnce }) => jobsAtOnce > 0).length;
+    return this.#line.workersOf(agent);
   }
 
-  /** The one with the largest part of its room free, so that none idles while another is full. */
-  #freeWorker(agent: string): Worker | undefined {
-    let best: { readonly worker: Worker; readonly free: number } | undefined;
-    for (const worker of this.#offering.get(agent) ?? []) {
-      const jobs = this.#workers.get(worker)?.jobs.size ?? 0;
-      const free = 1 - jobs / worker.jobsAtOnce;
-      if (free > (best?.free ?? 0)) best = { worker, free };
-    }
-    return best?.worker;
-  }
-
-  #start(jobId: JobId, worker: Worker): void {
+  #start({ jobId, worker }: Turn): void {
     const { id, isRemote } = worker;
-    this.#workers.get(worker)?.jobs.add(jobId);
-    this.#runs.set(jobId, worker);
     let started: Job | undefined;
     const kept = this.plane.submit(
       { type: "job.start", jobId, worker: { id, isRemote } },
@@ -537,8 +487,7 @@ export class Runtime implements Disposable {
     );
     if (!started) {
       // It has ended, and nobody has heard of it yet: the room is for the next in line.
-      this.#workers.get(worker)?.jobs.delete(jobId);
-      this.#runs.delete(jobId);
+      this.#line.release(jobId);
       return;
     }
     const job = started;
@@ -546,7 +495,7 @@ export class Runtime implements Disposable {
     void attempt.emit("status", { phase: "running" });
     const begin = ({ value: input }: Outcome<string | undefined>): void => {
       // It may have ended in the meantime.
-      if (input === undefined || this.#runs.get(jobId) !== worker) return;
+      if (input === undefined || this.#line.workerOf(jobId) !== worker) return;
       this.#run(worker, { job, input, attempt });
       // That it is to end may have been heard before there was anyone to tell.
       const now = this.plane.peek(({ jobs }) => jobs.byId.get(jobId));
@@ -575,10 +524,8 @@ export class Runtime implements Disposable {
   }
 
   #free(jobId: JobId): void {
-    const worker = this.#runs.get(jobId);
-    this.#runs.delete(jobId);
+    const worker = this.#line.release(jobId);
     if (!worker) return;
-    this.#workers.get(worker)?.jobs.delete(jobId);
     worker.drop(jobId);
     this.giveWork(worker);
   }
@@ -587,11 +534,11 @@ export class Runtime implements Disposable {
   #hear(event: Event): void {
     switch (event.type) {
       case "job.cancelling":
-        this.#runs.get(event.jobId)?.cancel(event.jobId, event.reason);
+        this.#line.workerOf(event.jobId)?.cancel(event.jobId, event.reason);
         return;
       case "job.ended": {
-        if (this.#runs.has(event.jobId)) this.#free(event.jobId);
-        else this.#unqueue(event.jobId);
+        if (this.#line.workerOf(event.jobId)) this.#free(event.jobId);
+        else this.#line.leave(event.jobId);
         for (const tell of this.#endings.get(event.jobId) ?? []) tell(event.outcome);
         this.#endings.delete(event.jobId);
         return;
@@ -603,9 +550,7 @@ export class Runtime implements Disposable {
         this.#free(event.jobId);
         const job = this.plane.peek(({ jobs }) => jobs.byId.get(event.jobId));
         if (job?.state !== "pending") return;
-        if (this.#hasLostCredentials(job.id)) return;
-        this.#queue(job);
-        this.#assign(job.agent);
+        if (!this.#hasLostCredentials(job.id)) this.#enlist(job);
         return;
       }
       default:
@@ -629,7 +574,7 @@ export class Runtime implements Disposable {
   async close({ graceMs }: { readonly graceMs: number }): Promise<void> {
     this.#isClosing = true;
     const endings: Promise<unknown>[] = [];
-    for (const [jobId, worker] of this.#runs) {
+    for (const { jobId, worker } of this.#line.turns()) {
       if (worker.isRemote) continue;
       const isLeft =
         this.plane.isKept && this.plane.peek(({ jobs }) => jobs.byId.get(jobId)?.isRepeatable);

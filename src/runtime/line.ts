@@ -1,0 +1,96 @@
+/** Who waits for a worker, which workers have room, and who has what. Whether a job can be started is not known here. */
+import type { Job, JobId } from "../core/index.ts";
+import { fullName } from "./catalogue.ts";
+import type { Worker } from "./worker.ts";
+
+/** A job whose turn it is, and who is to do it. */
+export type Turn = { readonly jobId: JobId; readonly worker: Worker };
+
+export class Line {
+  /** By the agent's full name, oldest first. */
+  readonly #waiting = new Map<string, Set<JobId>>();
+  readonly #workers = new Map<Worker, Set<JobId>>();
+  /** By the full name of what they offer, in the order in which they came. */
+  readonly #offering = new Map<string, Set<Worker>>();
+  readonly #runs = new Map<JobId, Worker>();
+
+  /** Until what it answers is disposed; what the worker has then, it keeps. `has`: what it has already. */
+  addWorker(worker: Worker, has: readonly JobId[]): Disposable {
+    this.#workers.set(worker, new Set(has));
+    const names = worker.offers.map(fullName);
+    for (const name of names) {
+      this.#offering.set(name, (this.#offering.get(name) ?? new Set()).add(worker));
+    }
+    for (const jobId of has) this.#runs.set(jobId, worker);
+    return {
+      [Symbol.dispose]: () => {
+        this.#workers.delete(worker);
+        for (const name of names) {
+          const others = this.#offering.get(name);
+          others?.delete(worker);
+          if (others?.size === 0) this.#offering.delete(name);
+        }
+      },
+    };
+  }
+
+  /** It is the last in line. */
+  join({ id, agent }: Job): void {
+    const waiting = this.#waiting.get(agent) ?? new Set();
+    this.#waiting.set(agent, waiting.add(id));
+  }
+
+  /** It waits no more, if it did. */
+  leave(id: JobId): void {
+    for (const [agent, waiting] of this.#waiting) {
+      if (waiting.delete(id) && waiting.size === 0) this.#waiting.delete(agent);
+    }
+  }
+
+  /** Takes the oldest job that waits for this agent out of the line, and gives it to a worker, if one has room. */
+  next(agent: string): Turn | undefined {
+    const waiting = this.#waiting.get(agent);
+    const [jobId] = waiting ?? [];
+    const worker = jobId === undefined ? undefined : this.#freest(agent);
+    if (!waiting || jobId === undefined || !worker) return undefined;
+    waiting.delete(jobId);
+    if (waiting.size === 0) this.#waiting.delete(agent);
+    this.#workers.get(worker)?.add(jobId);
+    this.#runs.set(jobId, worker);
+    return { jobId, worker };
+  }
+
+  /** The one with the largest part of its room free, so that none idles while another is full. */
+  #freest(agent: string): Worker | undefined {
+    let best: { readonly worker: Worker; readonly free: number } | undefined;
+    for (const worker of this.#offering.get(agent) ?? []) {
+      const jobs = this.#workers.get(worker)?.size ?? 0;
+      const free = 1 - jobs / worker.jobsAtOnce;
+      if (free > (best?.free ?? 0)) best = { worker, free };
+    }
+    return best?.worker;
+  }
+
+  /** How many that offer an agent are connected. One that is away has room for nothing. */
+  workersOf(agent: string): number {
+    const offering = [...(this.#offering.get(agent) ?? [])];
+    return offering.filter(({ jobsAtOnce }) => jobsAtOnce > 0).length;
+  }
+
+  workerOf(jobId: JobId): Worker | undefined {
+    return this.#runs.get(jobId);
+  }
+
+  /** All that workers have. */
+  turns(): readonly Turn[] {
+    return [...this.#runs].map(([jobId, worker]) => ({ jobId, worker }));
+  }
+
+  /** Its worker has it no more, and room for another. Answers who that was. */
+  release(jobId: JobId): Worker | undefined {
+    const worker = this.#runs.get(jobId);
+    this.#runs.delete(jobId);
+    if (worker) this.#workers.get(worker)?.delete(jobId);
+    return worker;
+  }
+}
