@@ -21,11 +21,9 @@ import {
 import { type Clock, type Outcome, type Plane, SteadyClock } from "../plane/index.ts";
 import {
   ArcpError,
-  Assembly,
   type ChunkSize,
   dialects,
   type JsonObject,
-  normaliseBody,
   type TraceHeaders,
 } from "../wire/arcp/index.ts";
 import { Attempt } from "./attempt.ts";
@@ -37,7 +35,8 @@ import {
   Provisioning,
   type Rotation,
 } from "./credentials.ts";
-import { codeOf, toArcpError } from "./errors.ts";
+import { Endings } from "./endings.ts";
+import { toArcpError } from "./errors.ts";
 import { type Handler, InProcessWorker } from "./in-process.ts";
 import { limits } from "./limits.ts";
 import { Line, type Turn } from "./line.ts";
@@ -127,7 +126,7 @@ export class Runtime implements Disposable {
   readonly plane: Plane;
   readonly #options: RuntimeOptions;
   readonly #line = new Line();
-  readonly #endings = new Map<JobId, ((outcome: JobOutcome) => void)[]>();
+  readonly #endings: Endings;
   readonly #tap: Disposable;
   #isClosing = false;
   readonly #provisioning: Provisioning | undefined;
@@ -137,6 +136,7 @@ export class Runtime implements Disposable {
   constructor(options: RuntimeOptions) {
     this.#options = options;
     this.plane = options.plane;
+    this.#endings = new Endings(options.plane);
     this.#provisioning = provisioningOf(options);
     const pending = options.plane.peek(({ jobs }) =>
       [...jobs.pending].flatMap((id) => jobs.byId.get(id) ?? []),
@@ -385,7 +385,7 @@ export class Runtime implements Disposable {
 
   /** A job that another has asked for, as that one has it. */
   delegated(parent: Job, jobId: JobId): Delegated {
-    const done = this.outcomeOf(jobId).then((outcome) => this.#resultOf(jobId, outcome));
+    const done = this.#endings.resultOf(jobId);
     done.catch(() => undefined);
     const cancel = async (reason = "cancelled by its parent"): Promise<void> => {
       const command = { type: "job.cancel", jobId, reason, graceMs: limits.cancelGraceMs } as const;
@@ -409,47 +409,9 @@ export class Runtime implements Disposable {
     this.attemptOf(job).emit(kind, body).catch(this.#options.onFault);
   }
 
-  /** Resolves when the job has ended. */
+  /** Resolves when the job ends. */
   ending(jobId: JobId): Promise<JobOutcome> {
-    return new Promise((resolve) => {
-      const waiting = this.#endings.get(jobId) ?? [];
-      waiting.push(resolve);
-      this.#endings.set(jobId, waiting);
-    });
-  }
-
-  /** The same, also where it has ended already. Rejects with `JOB_NOT_FOUND` if it is not remembered. */
-  async outcomeOf(jobId: JobId): Promise<JobOutcome> {
-    const job = this.plane.peek(({ jobs }) => jobs.byId.get(jobId));
-    if (job && job.state !== "ended") return await this.ending(jobId);
-    await this.plane.read(() => undefined);
-    const afterSequence = job && job.endedSequence - 1;
-    const told =
-      afterSequence === undefined ? [] : this.plane.stream(`job/${jobId}`, { afterSequence });
-    for await (const { event } of told) {
-      if (event.type === "job.ended") return event.outcome;
-    }
-    throw new ArcpError("JOB_NOT_FOUND", `there is no job ${jobId}`);
-  }
-
-  async #resultOf(jobId: JobId, outcome: JobOutcome): Promise<unknown> {
-    if (outcome.status !== "success") {
-      const { message, isRetryable, details } = outcome.failure;
-      const code = codeOf(outcome.failure);
-      const more: JsonObject | undefined = details === undefined ? undefined : JSON.parse(details);
-      throw new ArcpError(code, message, { retryable: isRetryable, details: more });
-    }
-    if (!outcome.streamed)
-      return outcome.result === undefined ? undefined : JSON.parse(outcome.result);
-    const assembly = new Assembly(outcome.streamed.resultId);
-    for await (const { event } of this.plane.stream(`job/${jobId}`)) {
-      if (event.type !== "job.emitted" || event.kind !== "result_chunk") continue;
-      const chunk = normaliseBody(event.kind, JSON.parse(event.body));
-      if (chunk?.kind === "result_chunk") assembly.add(chunk);
-    }
-    const { value, problem } = assembly.finish();
-    if (problem) throw new ArcpError("INTERNAL_ERROR", `${problem.path}: ${problem.message}`);
-    return value;
+    return this.#endings.next(jobId);
   }
 
   attemptOf({ id: jobId, attempt, sessionIds }: Job): Attempt {
@@ -539,8 +501,7 @@ export class Runtime implements Disposable {
       case "job.ended": {
         if (this.#line.workerOf(event.jobId)) this.#free(event.jobId);
         else this.#line.leave(event.jobId);
-        for (const tell of this.#endings.get(event.jobId) ?? []) tell(event.outcome);
-        this.#endings.delete(event.jobId);
+        this.#endings.tell(event.jobId, event.outcome);
         return;
       }
       case "credential.ended":
