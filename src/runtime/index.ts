@@ -8,6 +8,7 @@ export {
   type Provisioner,
   type Rotation,
 } from "./credentials.ts";
+export { assembleResult } from "./endings.ts";
 export { codeOf, toArcpError } from "./errors.ts";
 export type { Handler } from "./in-process.ts";
 export type { Revocation } from "./revocations.ts";

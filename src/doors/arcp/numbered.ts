@@ -4,12 +4,11 @@
  */
 import type { JobId, Outcome, SessionId, Stretch } from "../../core/index.ts";
 import type { Entry } from "../../log/index.ts";
+import { assembleResult } from "../../runtime/index.ts";
 import {
-  Assembly,
   type Dialect,
   deriveEventId,
   encodeBase64,
-  normaliseBody,
   printEventPayload,
   printFrame,
   printJobError,
@@ -108,13 +107,7 @@ async function assemble(
     return { type: "job.error", payload: JSON.stringify(printJobError(failure, dialect)) };
   };
   if (!streamed || streamed.bytes > limits.assembledBytesMax) return tooLong();
-  const assembly = new Assembly(streamed.resultId);
-  for await (const { event } of read(`job/${jobId}`)) {
-    if (event.type !== "job.emitted" || event.kind !== "result_chunk") continue;
-    const chunk = normaliseBody(event.kind, JSON.parse(event.body));
-    if (chunk?.kind === "result_chunk") assembly.add(chunk);
-  }
-  const { value, problem } = assembly.finish();
+  const { value, problem } = await assembleResult(read(`job/${jobId}`), streamed.resultId);
   if (problem) return tooLong();
   const whole =
     typeof value === "string" ? value : { encoding: "base64", data: encodeBase64(value) };
