@@ -86,9 +86,9 @@ class Scene implements AsyncDisposable {
     return new Scene({ vault, plane, runtime, clock, stuck, issueFailures });
   }
 
-  prepare(
+  submit(
     parts: Partial<JobRequest> = {},
-    options: Parameters<Runtime["prepare"]>[1] = {},
+    options: Parameters<Runtime["submit"]>[1] = {},
   ): Promise<Outcome<Submitted>> {
     this.#requests += 1;
     const request = {
@@ -101,12 +101,12 @@ class Scene implements AsyncDisposable {
       needsCredentials: true,
       ...parts,
     };
-    return this.runtime.prepare(request, options);
+    return this.runtime.submit(request, options);
   }
 
   async run(handler: Handler, parts: Partial<JobRequest> = {}): Promise<JobId> {
     using _agent = this.runtime.registerAgent("agent", handler);
-    const id = jobOf(await this.prepare(parts));
+    const id = jobOf(await this.submit(parts));
     await this.runtime.ending(id);
     return id;
   }
@@ -196,7 +196,7 @@ test("an answer is known before it is kept, so that it can be told before all th
     const [credential] = scene.runtime.credentialsOf(value?.job.id ?? assert.fail());
     order.push(`decided with ${credential?.id}`);
   };
-  await scene.prepare({}, { onDecided });
+  await scene.submit({}, { onDecided });
   assert.deepEqual(order.slice(0, 3), ["decided with key", "job.preparing", "job.accepted"]);
 });
 
@@ -208,7 +208,7 @@ test("[ARCP-169] a job that gets no credentials was never asked for, and its ref
   scene.vault.answer = async () => {
     throw new Error("secret 1 is taken");
   };
-  const { refusal } = await scene.prepare({ key });
+  const { refusal } = await scene.submit({ key });
   assert.deepEqual(refusal, {
     code: "unavailable",
     message: "the credentials that this job needs could not be issued",
@@ -219,7 +219,7 @@ test("[ARCP-169] a job that gets no credentials was never asked for, and its ref
     0,
   );
   scene.vault.answer = answer;
-  assert.equal((await scene.prepare({ key })).value?.isRepeated, false);
+  assert.equal((await scene.submit({ key })).value?.isRepeated, false);
 });
 
 test("[ARCP-169] [ARCP-173] what a provisioner gives that no job can have is revoked", async () => {
@@ -239,7 +239,7 @@ test("[ARCP-169] [ARCP-173] what a provisioner gives that no job can have is rev
   for (const answer of answers) {
     scene.vault.revoked.length = 0;
     scene.vault.answer = async () => answer as readonly Provisioned[];
-    assert.equal((await scene.prepare()).refusal?.code, "unavailable");
+    assert.equal((await scene.submit()).refusal?.code, "unavailable");
     await turns();
     assert.equal(scene.vault.revoked.length, answer.length);
   }
@@ -251,7 +251,7 @@ test("an issue that takes too long is refused, and revoked when it comes after a
   using _agent = scene.runtime.registerAgent("agent", gate().handler);
   const { promise, resolve } = Promise.withResolvers<readonly Provisioned[]>();
   scene.vault.answer = () => promise;
-  const preparing = scene.prepare({}, { withinMs: 5_000 });
+  const preparing = scene.submit({}, { withinMs: 5_000 });
   await turns();
   scene.clock.leap(4_999);
   assert.equal(await isSettled(preparing), false);
@@ -274,7 +274,7 @@ test("[ARCP-98] of two that ask for the same at a time one runs, and the other w
   const key = { text: "k", fingerprint: "f" };
   const waiting = Promise.withResolvers<readonly Provisioned[]>();
   scene.vault.answer = () => waiting.promise;
-  const both = [scene.prepare({ key }), scene.prepare({ key, needsCredentials: false })];
+  const both = [scene.submit({ key }), scene.submit({ key, needsCredentials: false })];
   await turns();
   assert.equal(scene.vault.issued.length, 1);
   waiting.resolve([{ value: "v", endpoint: "e" }]);
@@ -286,7 +286,7 @@ test("[ARCP-98] of two that ask for the same at a time one runs, and the other w
   const failing = Promise.withResolvers<readonly Provisioned[]>();
   scene.vault.answer = () => failing.promise;
   const again = { text: "l", fingerprint: "f" };
-  const two = [scene.prepare({ key: again }), scene.prepare({ key: again })];
+  const two = [scene.submit({ key: again }), scene.submit({ key: again })];
   failing.reject(new Error("no"));
   for (const { refusal } of await Promise.all(two)) assert.equal(refusal?.code, "unavailable");
   assert.equal(scene.vault.issued.length, 2);
@@ -296,8 +296,8 @@ test("[ARCP-171] a value that another job has is refused, and the other job keep
   await using scene = await Scene.open();
   using _agent = scene.runtime.registerAgent("agent", gate().handler);
   scene.vault.answer = async () => [{ id: "key", value: "same", endpoint: "e" }];
-  const first = jobOf(await scene.prepare());
-  assert.equal((await scene.prepare()).refusal?.code, "unavailable");
+  const first = jobOf(await scene.submit());
+  assert.equal((await scene.submit()).refusal?.code, "unavailable");
   await turns();
   assert.deepEqual(
     scene.vault.revoked.map(({ jobId }) => jobId === first),
@@ -426,7 +426,7 @@ test("[ARCP-170] [ARCP-174] [ARCP-195] what a process left behind is revoked by 
     await using log = SqliteLog.open(directory.path);
     await using scene = await Scene.open({ log });
     using _waiting = scene.runtime.registerAgent("waiting", gate().handler);
-    jobOf(await scene.prepare({ agent: "waiting" }));
+    jobOf(await scene.submit({ agent: "waiting" }));
     scene.vault.isDown = true;
     await scene.run(async (_, context) => {
       await context.rotateCredential("key", "newer secret");

@@ -109,7 +109,7 @@ export type JobRequest = {
   readonly key?: { readonly text: string; readonly fingerprint: string };
   readonly parentId?: JobId;
   readonly delegateId?: string;
-  /** Whether whoever asks can make use of credentials. See `Runtime.prepare`. */
+  /** Whether whoever asks can make use of credentials. See `Runtime.submit`. */
   readonly needsCredentials?: boolean;
 };
 
@@ -190,17 +190,13 @@ export class Runtime implements Disposable {
     for (const offer of offers) this.#assign(fullName(offer));
   }
 
-  /** Resolves when it is kept. It may be running by then. */
-  submit(request: JobRequest): Promise<Outcome<Submitted>> {
-    return this.prepare(request);
-  }
-
   /**
-   * As `submit`, for requests that may need credentials: those are made first, and a job that cannot have them is
-   * refused as if it had never been asked for. Where the same was asked for before and is not answered yet, it
-   * waits for that answer (ARCP-98). `onDecided` is called with the answer before it is kept: see `Plane.carryOut`.
+   * Resolves when it is kept. It may be running by then. Where it needs credentials those are made first, and a job
+   * that cannot have them is refused as if it had never been asked for. Where the same was asked for before and is
+   * not answered yet, it waits for that answer (ARCP-98). `onDecided` is called with the answer before it is kept:
+   * see `Plane.carryOut`.
    */
-  async prepare(
+  async submit(
     request: JobRequest,
     options: {
       readonly withinMs?: number;
@@ -219,7 +215,7 @@ export class Runtime implements Disposable {
     const { job, isRepeated } = asked.value;
     if (isRepeated || !provisioning) {
       const first = await this.#preparations.get(job.id);
-      if (first?.value) return await this.prepare(request, options);
+      if (first?.value) return await this.submit(request, options);
       return await decided(first ?? { refusal: vanished });
     }
     const preparation = provisioning
@@ -284,7 +280,7 @@ export class Runtime implements Disposable {
 
   /**
    * As `submit`, but answers before it is kept: see `Plane.carryOut`. Without credentials; a job that is `preparing`
-   * was asked for before, and `prepare` waits for it.
+   * was asked for before, and `submit` waits for it.
    */
   ask(request: JobRequest): Outcome<Submitted> {
     return this.#ask(request, { needsPreparing: false });

@@ -107,7 +107,7 @@ function submit(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): v
   };
   const withinMs = dialects[asking.dialect].issueWithinMs;
   const more = withinMs === undefined ? {} : { withinMs };
-  runtime.prepare(narrowed.request, { ...more, onDecided }).catch((fault: unknown) => {
+  runtime.submit(narrowed.request, { ...more, onDecided }).catch((fault: unknown) => {
     answer(rejection(options, asking, envelope, failed(options, fault)));
   });
 }
