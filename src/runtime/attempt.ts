@@ -45,6 +45,8 @@ export class Attempt {
   /** Said, and perhaps not yet kept. */
   #wordsAhead = 0;
   #bytesAhead = 0;
+  #isClosed = false;
+  #delegateIds: Set<string> | undefined;
 
   constructor({ plane, jobId, attempt, rules, pace }: AttemptOptions) {
     this.#plane = plane;
@@ -80,6 +82,23 @@ export class Attempt {
     return refusal;
   }
 
+  /** Nothing more is heard of it: the job has ended, or is another's, be that known to the plane or not. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Whether it has asked for a child by this name before. From now on, it has. */
+  hasNamed(delegateId: string): boolean {
+    this.#delegateIds ??= new Set();
+    const isKnown = this.#delegateIds.has(delegateId);
+    this.#delegateIds.add(delegateId);
+    return isKnown;
+  }
+
   /** Resolves when all that was said is kept. */
   async flush(): Promise<void> {
     this.#wordsAhead = 0;
@@ -95,6 +114,7 @@ export class Attempt {
     readonly told?: string;
     readonly workerSequence?: number;
   }): Refusal | undefined {
+    if (this.#isClosed) return over(this.jobId);
     const { jobId, attempt } = this;
     const { spent } = event;
     const command = { type: "job.emit", jobId, attempt, ...event } as const;
@@ -124,9 +144,7 @@ export class Attempt {
       if (!job) return undefined;
       return authorise(chainOf(state.jobs, job), operation, nowMs, this.#rules);
     });
-    if (!answer) {
-      throw new ArcpError("CANCELLED", `job ${this.jobId} has ended, or is another worker's`);
-    }
+    if (!answer) throw toArcpError(over(this.jobId));
     if (!answer.refusal) return answer.target;
     throw toArcpError(answer.refusal, { ...operation });
   }
@@ -134,10 +152,11 @@ export class Attempt {
   /** Sets money aside for work whose cost is known to be at most that. */
   async reserve(reservationId: string, amounts: readonly Amount[]): Promise<void> {
     const { jobId, attempt } = this;
+    if (this.#isClosed) throw toArcpError(over(jobId));
     await this.#must({ type: "job.reserve", jobId, attempt, reservationId, amounts });
   }
 
-  /** What the work came to. */
+  /** What the work came to. That is heard though nothing else is: it was spent. */
   async settle(reservationId: string, actual: readonly Amount[]): Promise<void> {
     const { jobId, attempt } = this;
     await this.#must({ type: "job.settle", jobId, attempt, reservationId, actual });
@@ -146,6 +165,7 @@ export class Attempt {
   /** The last word. If the job has ended otherwise, nothing happens, and it is said why. */
   async end(outcome: Outcome): Promise<Refusal | undefined> {
     const { jobId, attempt } = this;
+    if (this.#isClosed) return over(jobId);
     const command = { type: "job.end", jobId, attempt, outcome } as const;
     const { refusal } = await this.#plane.submit(command, this.#caller, () => undefined);
     return refusal;
@@ -157,9 +177,15 @@ export class Attempt {
   }
 
   #find(state: State): Job | undefined {
+    if (this.#isClosed) return undefined;
     const job = state.jobs.byId.get(this.jobId);
     return job?.state === "running" && job.attempt === this.attempt ? job : undefined;
   }
+}
+
+/** What is refused of an execution that is no longer the job's. */
+export function over(jobId: JobId): Refusal {
+  return { code: "attempt_over", message: `job ${jobId} has ended, or is another worker's` };
 }
 
 /** What is said is kept, and the values of credentials must not be (ARCP-174). */

@@ -40,7 +40,7 @@ export type ToolRun<Result> = (
 export type DelegateOptions = {
   readonly agent: string;
   readonly input?: unknown;
-  /** What the parent calls it; made up if absent. */
+  /** What the parent calls it; made up if absent. A job that is run again finds by it what it asked for before. */
   readonly delegateId?: string;
   readonly leaseRequest?: Capabilities;
   readonly leaseConstraints?: { readonly expires_at?: string };

@@ -41,10 +41,7 @@ export class InProcessWorker implements Worker {
     const context = new JobContext({ job, attempt, signal, surroundings, trace });
     this.#running.set(job.id, controller);
     const onError = (error: unknown): void => surroundings.onAgentError?.(error, job);
-    void execute(this.#handler, input, context, onError).then(async (outcome) => {
-      // What it comes to because it was dropped is nothing of the job's: that has ended, or is run by another.
-      if (this.#running.get(job.id) === controller) await attempt.end(outcome);
-    });
+    void execute(this.#handler, input, context, onError).then((outcome) => attempt.end(outcome));
   }
 
   cancel(jobId: string, reason: string): void {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { type Job, type JobId, jobId, parseAmount, sessionId } from "../core/index.ts";
@@ -7,7 +8,7 @@ import type { Plane } from "../plane/index.ts";
 import { openSession } from "../testing/commands.ts";
 import type { ManualClock } from "../testing/manual-clock.ts";
 import { temporaryDirectory } from "../testing/temporary.ts";
-import { openPlane } from "../testing/test-plane.ts";
+import { openPlane, turns } from "../testing/test-plane.ts";
 import { ArcpError } from "../wire/arcp/index.ts";
 import type { JobContext } from "./context.ts";
 import type { Handler } from "./in-process.ts";
@@ -78,6 +79,8 @@ class Scene implements AsyncDisposable {
     await this.plane[Symbol.asyncDispose]();
   }
 }
+
+const dollar = parseAmount("USD:1") ?? assert.fail();
 
 const begun = 'status {"phase":"running"}';
 
@@ -370,6 +373,99 @@ test("[ARCP-197] a job that may be repeated is left to the next process when thi
     [again, once].map((id) => jobs.byId.get(id)?.state),
   );
   assert.deepEqual(states, ["running", "ended"]);
+});
+
+test("[ARCP-197] nothing is heard of an attempt that was left to the next process, but what its work cost", async () => {
+  await using scratch = await temporaryDirectory();
+  await using log = SqliteLog.open(scratch.path);
+  await using scene = await Scene.open({ log });
+  const refused: unknown[] = [];
+  const { promise: unwound, resolve } = Promise.withResolvers<void>();
+  using _child = scene.runtime.registerAgent("child", () => new Promise(() => {}));
+  using _agent = scene.runtime.registerAgent(
+    "agent",
+    async (_, context) => {
+      const child = await context.delegate({ agent: "child" });
+      const open = await context.reserve(dollar);
+      await once(context.signal, "abort");
+      const deeds: readonly (() => Promise<unknown>)[] = [
+        () => context.authorize("tool.call", "ask"),
+        () => context.reserve(dollar),
+        () => context.delegate({ agent: "child" }),
+        () => child.cancel(),
+        () => context.rotateCredential("cred", "newer"),
+      ];
+      for (const deed of deeds) await deed().catch(({ code }: ArcpError) => refused.push(code));
+      await context.log("info", "still here");
+      await open.settle();
+      resolve();
+    },
+    { isIdempotent: true },
+  );
+  const capabilities = { "tool.call": ["ask"], "agent.delegate": ["*"], "cost.budget": ["USD:2"] };
+  const id = await scene.submit({ capabilities });
+  await turns();
+  await scene.runtime.close({ graceMs: 0 });
+  await unwound;
+  assert.deepEqual(refused, Array(5).fill("CANCELLED"));
+  assert.deepEqual(
+    (await scene.told(id)).filter((line) => line.startsWith("log")),
+    [],
+  );
+  const left = await scene.plane.read(({ jobs }) => ({
+    state: jobs.byId.get(id)?.state,
+    children: jobs.children.get(id)?.size,
+    reserved: jobs.reservations.get(id)?.size,
+  }));
+  assert.deepEqual(left, { state: "running", children: 1, reserved: undefined });
+});
+
+test("[ARCP-178] a job that is run again is given the child that it asked for before by the same name", async () => {
+  await using scratch = await temporaryDirectory();
+  const capabilities = { "agent.delegate": ["*"] };
+  const ids: string[] = [];
+  const { promise: bothAsked, resolve: asked } = Promise.withResolvers<void>();
+  {
+    await using log = SqliteLog.open(scratch.path);
+    await using scene = await Scene.open({ log });
+    using _child = scene.runtime.registerAgent("child", () => "done once");
+    using _agent = scene.runtime.registerAgent(
+      "agent",
+      async (_, context) => {
+        const child = await context.delegate({ agent: "child", delegateId: "d1" });
+        ids.push(child.jobId);
+        await child.done;
+        await context.delegate({ agent: "child", delegateId: "d2" });
+        asked();
+        return await new Promise(() => {});
+      },
+      { isIdempotent: true },
+    );
+    await scene.submit({ jobId: jobId("job_parent"), capabilities });
+    await bothAsked;
+    await scene.runtime.close({ graceMs: 0 });
+  }
+  await using log = SqliteLog.open(scratch.path);
+  await using scene = await Scene.open({ log, newId: (kind) => `${kind}_again_${Math.random()}` });
+  const ending = scene.runtime.ending(jobId("job_parent"));
+  using _child = scene.runtime.registerAgent("child", () => "done again");
+  using _other = scene.runtime.registerAgent("other", () => "another");
+  using _agent = scene.runtime.registerAgent("agent", async (_, context) => {
+    const twice = { agent: "child", delegateId: "d1" };
+    const other = context.delegate({ agent: "other", delegateId: "d2" });
+    await assert.rejects(other, { code: "INVALID_REQUEST" }, "the name is another agent's");
+    const child = await context.delegate(twice);
+    ids.push(child.jobId);
+    await assert.rejects(context.delegate(twice), { code: "INVALID_REQUEST" });
+    return await child.done;
+  });
+  assert.deepEqual(await ending, { status: "success", result: '"done once"' });
+  assert.equal(ids[0], ids[1]);
+  const told = await scene.told(jobId("job_parent"));
+  const children = told.flatMap(
+    (line) => /^delegate .*"child_job_id":"(.*)"/.exec(line)?.[1] ?? [],
+  );
+  assert.deepEqual([children[0], children[3]], [ids[0], ids[0]], "it is said which one it is");
 });
 
 test("jobs go to the worker that has the most room", async () => {

@@ -3,9 +3,7 @@
  * of them is in the log, and is heard from there like by everyone else.
  */
 import {
-  authorise,
   type Credential,
-  chainOf,
   type Event,
   findAsked,
   type Job,
@@ -26,7 +24,7 @@ import {
   type JsonObject,
   type TraceHeaders,
 } from "../wire/arcp/index.ts";
-import { Attempt } from "./attempt.ts";
+import { Attempt, over } from "./attempt.ts";
 import { Catalogue, fullName, type Offer } from "./catalogue.ts";
 import { type BudgetRest, type Delegated, type DelegateOptions, restOf } from "./context.ts";
 import {
@@ -127,6 +125,8 @@ export class Runtime implements Disposable {
   readonly #options: RuntimeOptions;
   readonly #line = new Line();
   readonly #endings: Endings;
+  /** Of jobs that run, as far as whoever runs them is here. */
+  readonly #attempts = new Map<JobId, Attempt>();
   readonly #tap: Disposable;
   #isClosing = false;
   readonly #provisioning: Provisioning | undefined;
@@ -269,6 +269,7 @@ export class Runtime implements Disposable {
     value: string,
     options: { readonly handle?: string } = {},
   ): Promise<void> {
+    this.#current(attempt);
     if (!this.#provisioning) throw new ArcpError("INVALID_REQUEST", "this job has no credentials");
     await this.#provisioning.rotate(attempt, credentialId, value, options);
   }
@@ -317,13 +318,17 @@ export class Runtime implements Disposable {
     return { value: outcome.value };
   }
 
-  /** Another job, within what this one may do. What is refused is told as the result of a tool (ARCP-176). */
+  /**
+   * Another job, within what this one may do. What is refused is told as the result of a tool (ARCP-176). One that an
+   * earlier attempt asked for by the same name is the same one: whoever is run again does nothing twice.
+   */
   async delegate(parent: Job, options: DelegateOptions, trace?: TraceHeaders): Promise<Delegated> {
     const { newId } = this.#options;
     const { agent, input = null, leaseRequest, leaseConstraints, workerSequence } = options;
     const delegateId = options.delegateId ?? newId("delegate");
-    const attempt = this.attemptOf(parent);
-    const childId = toJobId(newId("job"));
+    const attempt = this.#current({ jobId: parent.id, attempt: parent.attempt });
+    const known = this.#askedBefore(attempt, { agent, delegateId });
+    const childId = known?.id ?? toJobId(newId("job"));
     const body = {
       delegate_id: delegateId,
       agent,
@@ -334,7 +339,8 @@ export class Runtime implements Disposable {
     };
     await attempt.emit("delegate", body, workerSequence === undefined ? {} : { workerSequence });
     try {
-      return await this.#delegateAs(parent, { ...options, delegateId, childId, trace });
+      if (known) return await this.#rejoin(parent, known);
+      return await this.#delegateAs(parent, attempt, { ...options, delegateId, childId, trace });
     } catch (error) {
       const payload = error instanceof ArcpError ? error.toPayload() : undefined;
       if (payload) await attempt.emit("tool_result", { call_id: delegateId, error: payload });
@@ -342,8 +348,37 @@ export class Runtime implements Disposable {
     }
   }
 
+  #askedBefore(
+    attempt: Attempt,
+    { agent, delegateId }: { readonly agent: string; readonly delegateId: string },
+  ): Job | undefined {
+    const child = attempt.hasNamed(delegateId)
+      ? undefined
+      : this.childOf(attempt.jobId, delegateId);
+    const [name] = child?.agent.split("@") ?? [];
+    return child?.agent === agent || name === agent ? child : undefined;
+  }
+
+  /** The one that a job calls so. */
+  childOf(parentId: JobId, delegateId: string): Job | undefined {
+    return this.plane.peek(({ jobs }) => {
+      for (const id of jobs.children.get(parentId) ?? []) {
+        const child = jobs.byId.get(id);
+        if (child?.delegateId === delegateId) return child;
+      }
+      return undefined;
+    });
+  }
+
+  async #rejoin(parent: Job, { id }: Job): Promise<Delegated> {
+    const prepared = await this.#preparations.get(id);
+    if (prepared?.refusal) throw toArcpError(prepared.refusal);
+    return this.delegated(parent, id);
+  }
+
   async #delegateAs(
     parent: Job,
+    attempt: Attempt,
     wanted: DelegateOptions & {
       readonly delegateId: string;
       readonly childId: JobId;
@@ -353,12 +388,12 @@ export class Runtime implements Disposable {
     const { agent, delegateId, childId, input = null, leaseRequest, leaseConstraints } = wanted;
     const trace = wanted.trace ?? parent.trace;
     const resolved = this.catalogue.resolve(agent);
-    const refusal = resolved.refusal ?? (await this.#mayDelegate(parent, resolved.agent));
-    if (refusal) throw toArcpError(refusal);
+    if (resolved.refusal) throw toArcpError(resolved.refusal);
     const expiresAt = leaseConstraints?.expires_at;
     const needsCredentials = await this.plane.read(({ sessions }) =>
       sessions.byId.get(parent.sessionIds[0])?.features.includes("provisioned_credentials"),
     );
+    await attempt.authorise({ capability: "agent.delegate", target: resolved.agent });
     const outcome = await this.submit({
       jobId: childId,
       agent,
@@ -384,18 +419,11 @@ export class Runtime implements Disposable {
     const done = this.#endings.resultOf(jobId);
     done.catch(() => undefined);
     const cancel = async (reason = "cancelled by its parent"): Promise<void> => {
+      if (this.#attempts.get(parent.id)?.isClosed) throw toArcpError(over(parent.id));
       const command = { type: "job.cancel", jobId, reason, graceMs: limits.cancelGraceMs } as const;
       await this.plane.submit(command, { actor: `job/${parent.id}` }, () => undefined);
     };
     return { jobId, done, cancel };
-  }
-
-  async #mayDelegate(parent: Job, agent: string): Promise<Refusal | undefined> {
-    const operation = { capability: "agent.delegate", target: agent };
-    const answer = await this.plane.read(({ jobs }, nowMs) =>
-      authorise(chainOf(jobs, parent), operation, nowMs, this.#options.rules),
-    );
-    return answer.refusal;
   }
 
   /** Has a running job say something that whoever runs it did not. */
@@ -410,10 +438,22 @@ export class Runtime implements Disposable {
     return this.#endings.next(jobId);
   }
 
+  /** The last execution of a job that runs. */
   attemptOf({ id: jobId, attempt, sessionIds }: Job): Attempt {
+    const known = this.#attempts.get(jobId);
+    if (known?.attempt === attempt) return known;
     const { plane, rules = {}, pace } = this.#options;
     const own = pace && (() => pace(sessionIds[0]));
-    return new Attempt({ plane, jobId, attempt, rules, pace: own });
+    const made = new Attempt({ plane, jobId, attempt, rules, pace: own });
+    this.#attempts.set(jobId, made);
+    return made;
+  }
+
+  /** The same, if it is heard. Throws `CANCELLED` otherwise. */
+  #current({ jobId, attempt }: Pick<Attempt, "jobId" | "attempt">): Attempt {
+    const known = this.#attempts.get(jobId);
+    if (known?.attempt === attempt && !known.isClosed) return known;
+    throw toArcpError(over(jobId));
   }
 
   #enlist(job: Job): void {
@@ -481,6 +521,11 @@ export class Runtime implements Disposable {
       .then(() => run());
   }
 
+  #silence(jobId: JobId): void {
+    this.#attempts.get(jobId)?.close();
+    this.#attempts.delete(jobId);
+  }
+
   #free(jobId: JobId): void {
     const worker = this.#line.release(jobId);
     if (!worker) return;
@@ -495,6 +540,7 @@ export class Runtime implements Disposable {
         this.#line.workerOf(event.jobId)?.cancel(event.jobId, event.reason);
         return;
       case "job.ended": {
+        this.#silence(event.jobId);
         if (this.#line.workerOf(event.jobId)) this.#free(event.jobId);
         else this.#line.leave(event.jobId);
         this.#endings.tell(event.jobId, event.outcome);
@@ -504,6 +550,7 @@ export class Runtime implements Disposable {
         this.#provisioning?.hearEnded(event.credential);
         return;
       case "job.offered": {
+        this.#silence(event.jobId);
         this.#free(event.jobId);
         const job = this.plane.peek(({ jobs }) => jobs.byId.get(event.jobId));
         if (job?.state !== "pending") return;
@@ -536,6 +583,7 @@ export class Runtime implements Disposable {
       const isLeft =
         this.plane.isKept && this.plane.peek(({ jobs }) => jobs.byId.get(jobId)?.isRepeatable);
       if (isLeft) {
+        this.#attempts.get(jobId)?.close();
         worker.drop(jobId);
         continue;
       }

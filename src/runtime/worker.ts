@@ -24,6 +24,6 @@ export interface Worker {
   run(work: Work): void;
   /** The job is to end soon, whatever it has come to. */
   cancel(jobId: string, reason: string): void;
-  /** The job has ended, or is another's: nothing of what it says is heard any more. */
+  /** The job has ended, or is another's. Its attempt is closed: nothing of what it says is heard any more. */
   drop(jobId: string): void;
 }

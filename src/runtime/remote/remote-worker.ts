@@ -517,12 +517,8 @@ export class RemoteWorker implements Worker {
   async #delegateAgain(remote: RemoteJob, asked: Delegation): Promise<Delegated> {
     const { job } = remote;
     const { delegateId } = asked;
-    const childId = this.#look((jobs) =>
-      [...(jobs.children.get(job.id) ?? [])].find(
-        (id) => jobs.byId.get(id)?.delegateId === delegateId,
-      ),
-    );
-    if (childId !== undefined) return this.#runtime.delegated(job, childId);
+    const child = this.#runtime.childOf(job.id, delegateId);
+    if (child) return this.#runtime.delegated(job, child.id);
     for await (const { event } of this.#plane.stream(`job/${job.id}`)) {
       if (event.type !== "job.emitted" || event.kind !== "tool_result") continue;
       const body: unknown = JSON.parse(event.body);
