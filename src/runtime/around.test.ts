@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { test } from "node:test";
-import type { Outcome } from "../core/index.ts";
 import { turns } from "../testing/test-plane.ts";
 import { resultOf, TestRuntime } from "../testing/test-runtime.ts";
 import { traceHeadersOf } from "../wire/arcp/index.ts";
 import type { JobContext } from "./context.ts";
-import type { Around } from "./runtime.ts";
+import type { Around, AttemptOutcome } from "./runtime.ts";
+import type { Work, Worker } from "./worker.ts";
 
 const traceId = "392b193cf3cefb1e7864ff0932afab10";
 const trace = { traceparent: `00-${traceId}-90ebdc8a3358ab63-03`, tracestate: "vendor=1" };
@@ -30,7 +31,7 @@ test("a job is run inside of what the runtime was given, until it has ended", as
 });
 
 test("what it is run inside of hears how the job ended, not what its handler came to", async () => {
-  const { promise: ended, resolve } = Promise.withResolvers<Outcome>();
+  const { promise: ended, resolve } = Promise.withResolvers<AttemptOutcome>();
   await using scene = await TestRuntime.open({
     around: async (_, run) => resolve(await run()),
   });
@@ -40,6 +41,74 @@ test("what it is run inside of hears how the job ended, not what its handler cam
   scene.plane.tick();
   assert.equal((await running).status, "timed_out");
   assert.equal((await ended).status, "timed_out");
+});
+
+test("what an attempt is run inside of ends with it, though the job is offered again", async () => {
+  const heard: string[] = [];
+  const around: Around = async ({ attempt }, run) => {
+    heard.push(`${attempt} ${(await run()).status}`);
+  };
+  await using scene = await TestRuntime.open({ around });
+  const works: Work[] = [];
+  const worker: Worker = {
+    id: "elsewhere",
+    isRemote: true,
+    offers: [{ name: "agent", isRepeatable: true }],
+    jobsAtOnce: 1,
+    run: (work) => void works.push(work),
+    cancel: () => undefined,
+    drop: () => undefined,
+  };
+  using _worker = scene.runtime.addWorker(worker);
+  const jobId = scene.ask();
+  await turns();
+  scene.plane.carryOut({ type: "job.orphan", jobId, graceMs: 0 }, { actor: "test" }, () => 0);
+  scene.plane.tick();
+  await turns();
+  assert.deepEqual(heard, ["1 lost"]);
+  await works[1]?.attempt.end({ status: "success" });
+  await turns();
+  assert.deepEqual(heard, ["1 lost", "2 success"]);
+});
+
+test("a job that has ended before it could be run is not run", async () => {
+  const { promise: ready, resolve } = Promise.withResolvers<void>();
+  const heard: string[] = [];
+  const around: Around = async (_, run) => {
+    await ready;
+    heard.push((await run()).status);
+  };
+  await using scene = await TestRuntime.open({ around });
+  const running = scene.run(() => heard.push("ran"), { runMsMax: 1_000 });
+  await turns();
+  scene.clock.leap(1_000);
+  scene.plane.tick();
+  await running;
+  resolve();
+  await turns();
+  assert.deepEqual(heard, ["timed_out"]);
+});
+
+test("a job that is cancelled before it could be run is told so when it is", async () => {
+  const { promise: ready, resolve } = Promise.withResolvers<void>();
+  const around: Around = async (_, run) => {
+    await ready;
+    await run();
+  };
+  await using scene = await TestRuntime.open({ around });
+  let reason: unknown;
+  const running = scene.run(async (_, { signal }) => {
+    await once(signal, "abort");
+    reason = signal.reason.message;
+  });
+  await turns();
+  const jobId = scene.plane.peek(({ jobs }) => [...jobs.byId.keys()].at(-1)) ?? assert.fail();
+  const cancel = { type: "job.cancel", jobId, reason: "enough", graceMs: 30_000 } as const;
+  scene.plane.carryOut(cancel, { actor: "test" }, () => undefined);
+  await turns();
+  resolve();
+  await running;
+  assert.equal(reason, "enough");
 });
 
 const faulty: Readonly<Record<string, Around>> = {

@@ -15,6 +15,7 @@ export type { Revocation } from "./revocations.ts";
 export {
   type AgentOptions,
   type Around,
+  type AttemptOutcome,
   type IdKind,
   isDelegated,
   type JobRequest,

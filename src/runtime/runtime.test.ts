@@ -12,7 +12,7 @@ import { openPlane, turns } from "../testing/test-plane.ts";
 import { ArcpError } from "../wire/arcp/index.ts";
 import type { JobContext } from "./context.ts";
 import type { Handler } from "./in-process.ts";
-import { type JobRequest, Runtime, type RuntimeOptions } from "./runtime.ts";
+import { type Around, type JobRequest, Runtime, type RuntimeOptions } from "./runtime.ts";
 import type { Worker } from "./worker.ts";
 
 class Scene implements AsyncDisposable {
@@ -78,6 +78,13 @@ class Scene implements AsyncDisposable {
     this.runtime[Symbol.dispose]();
     await this.plane[Symbol.asyncDispose]();
   }
+}
+
+/** Takes jobs, and does nothing about them. */
+function idle(id: string, jobsAtOnce: number): Worker {
+  const offers = [{ name: "agent", isRepeatable: false }];
+  const nothing = (): void => undefined;
+  return { id, isRemote: false, offers, jobsAtOnce, run: nothing, cancel: nothing, drop: nothing };
 }
 
 const dollar = parseAmount("USD:1") ?? assert.fail();
@@ -375,6 +382,25 @@ test("[ARCP-197] a job that may be repeated is left to the next process when thi
   assert.deepEqual(states, ["running", "ended"]);
 });
 
+test("[ARCP-197] what a job is run inside of ends when the runtime closes, also where the job goes on", async () => {
+  await using scratch = await temporaryDirectory();
+  await using log = SqliteLog.open(scratch.path);
+  const heard: string[] = [];
+  const around: Around = async ({ agent }, run) => {
+    heard.push(`${agent} ${(await run()).status}`);
+  };
+  await using scene = await Scene.open({ log, around });
+  const endless: Handler = () => new Promise(() => {});
+  using _again = scene.runtime.registerAgent("again", endless, { isIdempotent: true });
+  using _elsewhere = scene.runtime.addWorker({ ...idle("elsewhere", 1), isRemote: true });
+  await scene.submit({ agent: "again" });
+  await scene.submit({ agent: "agent" });
+  await turns();
+  await scene.runtime.close({ graceMs: 0 });
+  await turns();
+  assert.deepEqual(heard.sort(), ["again lost", "agent lost"]);
+});
+
 test("[ARCP-197] nothing is heard of an attempt that was left to the next process, but what its work cost", async () => {
   await using scratch = await temporaryDirectory();
   await using log = SqliteLog.open(scratch.path);
@@ -472,13 +498,8 @@ test("jobs go to the worker that has the most room", async () => {
   await using scene = await Scene.open();
   const had = new Map<string, number>();
   const worker = (id: string, jobsAtOnce: number): Worker => ({
-    id,
-    isRemote: false,
-    offers: [{ name: "agent", isRepeatable: false }],
-    jobsAtOnce,
+    ...idle(id, jobsAtOnce),
     run: () => void had.set(id, (had.get(id) ?? 0) + 1),
-    cancel: () => undefined,
-    drop: () => undefined,
   });
   using _one = scene.runtime.addWorker(worker("one", 10));
   using _other = scene.runtime.addWorker(worker("other", 2));

@@ -5,6 +5,7 @@
 import {
   type Credential,
   type Event,
+  type Failure,
   findAsked,
   type Job,
   type JobId,
@@ -70,14 +71,17 @@ export type RuntimeOptions = {
 };
 
 /**
- * Something that every job is run inside of: a span of a trace, say. It calls `run`, which resolves when the job has
- * ended, however that came about. Given what says where in a trace whoever asks just then is, what the job
- * asks others for is asked for from there.
+ * Something that every attempt of a job is run inside of: a span of a trace, say. It calls `run`, which resolves when
+ * the attempt is over, however that came about. Given what says where in a trace whoever asks just then is, what the
+ * job asks others for is asked for from there.
  */
 export type Around = (
   job: Job,
-  run: (trace?: () => TraceHeaders) => Promise<JobOutcome>,
+  run: (trace?: () => TraceHeaders) => Promise<AttemptOutcome>,
 ) => unknown;
+
+/** As the job ended; or it goes on without this attempt. */
+export type AttemptOutcome = JobOutcome | { readonly status: "lost"; readonly failure: Failure };
 
 export type IdKind = "job" | "result" | "call" | "delegate" | "reservation" | "credential";
 
@@ -127,6 +131,8 @@ export class Runtime implements Disposable {
   readonly #endings: Endings;
   /** Of jobs that run, as far as whoever runs them is here. */
   readonly #attempts = new Map<JobId, Attempt>();
+  /** How to tell what their attempts are run inside of. */
+  readonly #surrounded = new Map<JobId, (outcome: AttemptOutcome) => void>();
   readonly #tap: Disposable;
   #isClosing = false;
   readonly #provisioning: Provisioning | undefined;
@@ -493,11 +499,7 @@ export class Runtime implements Disposable {
     void attempt.emit("status", { phase: "running" });
     const begin = ({ value: input }: Outcome<string | undefined>): void => {
       // It may have ended in the meantime.
-      if (input === undefined || this.#line.workerOf(jobId) !== worker) return;
-      this.#run(worker, { job, input, attempt });
-      // That it is to end may have been heard before there was anyone to tell.
-      const now = this.plane.peek(({ jobs }) => jobs.byId.get(jobId));
-      if (now?.state === "running" && now.cancelling) worker.cancel(jobId, now.cancelling.reason);
+      if (input !== undefined) this.#run(worker, { job, input, attempt });
     };
     kept.then(begin).catch(this.#options.onFault);
   }
@@ -505,25 +507,35 @@ export class Runtime implements Disposable {
   /** Whatever becomes of what it is run inside of, it is run, and once. */
   #run(worker: Worker, work: Work): void {
     const { around, onFault } = this.#options;
-    if (!around) {
-      worker.run(work);
-      return;
-    }
-    let ending: Promise<JobOutcome> | undefined;
-    const run = (trace?: () => TraceHeaders): Promise<JobOutcome> => {
-      if (ending !== undefined) return ending;
-      ending = this.ending(work.job.id);
-      worker.run(trace ? { ...work, trace } : work);
-      return ending;
+    if (!around || work.attempt.isClosed) return this.#hand(worker, work);
+    const { promise: over, resolve } = Promise.withResolvers<AttemptOutcome>();
+    this.#surrounded.set(work.job.id, resolve);
+    let isHanded = false;
+    const run = (trace?: () => TraceHeaders): Promise<AttemptOutcome> => {
+      if (!isHanded) this.#hand(worker, trace ? { ...work, trace } : work);
+      isHanded = true;
+      return over;
     };
     void Promise.try(around, work.job, run)
       .catch(onFault)
       .then(() => run());
   }
 
-  #silence(jobId: JobId): void {
+  #hand(worker: Worker, work: Work): void {
+    // It may have ended in the meantime.
+    if (work.attempt.isClosed) return;
+    worker.run(work);
+    // That it is to end may have been heard before there was anyone to tell.
+    const now = this.plane.peek(({ jobs }) => jobs.byId.get(work.job.id));
+    if (now?.state === "running" && now.cancelling) worker.cancel(now.id, now.cancelling.reason);
+  }
+
+  /** Its attempt is over. */
+  #silence(jobId: JobId, outcome: AttemptOutcome): void {
     this.#attempts.get(jobId)?.close();
     this.#attempts.delete(jobId);
+    this.#surrounded.get(jobId)?.(outcome);
+    this.#surrounded.delete(jobId);
   }
 
   #free(jobId: JobId): void {
@@ -540,7 +552,7 @@ export class Runtime implements Disposable {
         this.#line.workerOf(event.jobId)?.cancel(event.jobId, event.reason);
         return;
       case "job.ended": {
-        this.#silence(event.jobId);
+        this.#silence(event.jobId, event.outcome);
         if (this.#line.workerOf(event.jobId)) this.#free(event.jobId);
         else this.#line.leave(event.jobId);
         this.#endings.tell(event.jobId, event.outcome);
@@ -550,7 +562,7 @@ export class Runtime implements Disposable {
         this.#provisioning?.hearEnded(event.credential);
         return;
       case "job.offered": {
-        this.#silence(event.jobId);
+        this.#silence(event.jobId, lost("its worker was lost; it is run again"));
         this.#free(event.jobId);
         const job = this.plane.peek(({ jobs }) => jobs.byId.get(event.jobId));
         if (job?.state !== "pending") return;
@@ -606,6 +618,9 @@ export class Runtime implements Disposable {
 
   [Symbol.dispose](): void {
     this.#tap[Symbol.dispose]();
+    const left = lost("the runtime shuts down, and the job is not over");
+    for (const tell of this.#surrounded.values()) tell(left);
+    this.#surrounded.clear();
     this.#provisioning?.[Symbol.dispose]();
   }
 }
@@ -641,6 +656,10 @@ export function isDelegated({ id, requestId }: Job): boolean {
 /** What no caller can call its request: it would have to know the job's id before there is one. */
 function requestOf(childId: JobId): string {
   return `delegate/${childId}`;
+}
+
+function lost(message: string): AttemptOutcome {
+  return { status: "lost", failure: { code: "worker_lost", message, isRetryable: true } };
 }
 
 const notIssued: Refusal = {

@@ -1,19 +1,12 @@
-/** A span around each job (ARCP-185). It is handed to the runtime, which calls it and knows nothing of it. */
-import {
-  context,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  type Tracer,
-  trace,
-} from "@opentelemetry/api";
+/** A span around each attempt of a job (ARCP-185). It is handed to the runtime, which calls it and knows nothing of it. */
+import { type Span, SpanKind, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
 import {
   type ErrorCode,
   isErrorCode,
   type TraceHeaders,
   traceHeadersOf,
 } from "../wire/arcp/index.ts";
-import { contextOf, headersOf } from "./spans.ts";
+import { contextOf, headersOf, within } from "./spans.ts";
 
 /** What is told of a job: the runtime's own has more. */
 export type TracedJob = {
@@ -56,18 +49,17 @@ export function jobSpans(tracer: Tracer): AroundJob {
     // An agent may have spans of its own: what it asks for within one is asked for from there.
     const current = (): TraceHeaders =>
       headersOf(trace.getActiveSpan()?.spanContext()) ?? headersOf(span.spanContext()) ?? asked;
-    end(span, await context.with(trace.setSpan(parent, span), () => run(current)));
+    await within(span, parent, async () => describe(span, await run(current)));
   };
 }
 
-function end(span: Span, { status, failure }: Ended): void {
+function describe(span: Span, { status, failure }: Ended): void {
   span.setAttribute("arcp.final_status", status);
   if (failure) span.setAttribute("arcp.error.code", codeOf(status, failure.code));
   // Being cancelled is no error of anyone's.
   if (failure && status !== "cancelled") {
     span.setStatus({ code: SpanStatusCode.ERROR, message: failure.message });
   }
-  span.end();
 }
 
 /** As clients are told: agents fail in words of the protocol, the runtime in its own. */

@@ -357,3 +357,16 @@ test("a job's span ends as the job did, in the job's trace if nothing else is kn
   assert.deepEqual(await ends(fails), ["error", "INTERNAL_ERROR", ERROR]);
   assert.deepEqual(await ends(() => new Promise(() => {})), ["timed_out", "TIMEOUT", ERROR]);
 });
+
+test("a job's span ends though what runs the job fails", async () => {
+  const job = { id: "job_1", agent: "agent", sessionIds: ["sess_1"], traceId, attempt: 1 } as const;
+  const around = jobSpans(tracer);
+  await assert.rejects(
+    around(job, () => Promise.reject(new Error("no"))),
+    { message: "no" },
+  );
+  assert.deepEqual(
+    takeSpans().map(({ name, status }) => [name, status.code, status.message]),
+    [["arcp.job agent", SpanStatusCode.ERROR, "no"]],
+  );
+});
