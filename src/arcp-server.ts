@@ -140,7 +140,10 @@ export type DoorSettings = RejectionOptions & {
    * must not become the worker of others.
    */
   readonly mayWork?: (principal: string, offer: WorkerOffer) => boolean;
-  /** How long such a process may be away before what it had is another's, or ends. A minute, if absent. */
+  /**
+   * How long such a process may be away before what it had is another's, or ends. A minute, if absent. After a restart
+   * it counts from there, if whoever opened the plane has said the same to it: `ARCPServer.open` does.
+   */
   readonly workerGraceMs?: number;
   readonly audit?: ArcpDoorOptions["audit"];
   /** What is left of a lease that a principal asks for: less than that, or all of it. */
@@ -187,13 +190,13 @@ export class ARCPServer implements AsyncDisposable {
   /** Rejects with a `LogError` if there is no log to be had in the directory. */
   static async open(options: ARCPServerOptions): Promise<ARCPServer> {
     await using opened = new AsyncDisposableStack();
-    const { dataDirectory, onFault = warn } = options;
+    const { dataDirectory, workerGraceMs, onFault = warn } = options;
     const log: Log = opened.use(
       dataDirectory === undefined ? new MemoryLog() : SqliteLog.open(dataDirectory),
     );
     // Whoever listens keeps the process alive, and whoever works; that time passes does not (ARCP-73).
     const clock = new SteadyClock({ keepsAlive: false });
-    const plane = opened.use(await Plane.open({ log, clock, onFault: stop }));
+    const plane = opened.use(await Plane.open({ log, clock, workerGraceMs, onFault: stop }));
     const stopping = new AbortController();
     const timekeeping = keepTime(plane, clock, stopping.signal).catch(stop);
     opened.defer(async () => {
@@ -349,11 +352,12 @@ export class ARCPServer implements AsyncDisposable {
     // Jobs have their time to unwind, also where nothing else keeps the process alive.
     const awake = setInterval(() => undefined, this.#graceMs + 1_000);
     try {
+      // First: that they are cut off now is our doing, and none of their time is up because of it.
+      this.#remoteWorkers[Symbol.dispose]();
       this.#door.sayGoodbye();
       await this.#runtime.close({ graceMs: this.#graceMs });
       await this.#door[Symbol.asyncDispose]();
       await Promise.all([...this.#listening].map((serving) => serving.close()));
-      this.#remoteWorkers[Symbol.dispose]();
       await this.#opened.disposeAsync();
     } finally {
       clearInterval(awake);

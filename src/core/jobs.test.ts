@@ -40,7 +40,7 @@ class Desk {
   }
 
   /** The process ends, and another goes on from a snapshot. */
-  restart(): readonly string[] {
+  restart(options: { readonly workerGraceMs?: number } = {}): readonly string[] {
     const { state, nowMs } = this.loop;
     const restoring = new Restoring();
     for (const section of capture(state)) {
@@ -51,7 +51,7 @@ class Desk {
     assert.equal(describe(restoring.state), describe(state));
     this.loop = new BareLoop(restoring.state);
     this.loop.nowMs = nowMs;
-    return this.do({ type: "plane.open", wallMicros: 1, isKept: true }).slice(1);
+    return this.do({ type: "plane.open", wallMicros: 1, isKept: true, ...options }).slice(1);
   }
 
   the(job: string): Job {
@@ -138,6 +138,30 @@ test("a job whose process died ends and says so, unless its worker is elsewhere 
   assert.deepEqual(desk.later(limits.workerGraceMs), []);
   desk.do({ type: "job.orphan", jobId: jobId("job_1"), graceMs: 5_000 });
   assert.deepEqual(desk.later(5_000), ["job.ended job_1 error worker_lost"]);
+});
+
+test("after a restart a worker elsewhere has its time to come back; one that was away before, what was left of it", () => {
+  const isLostAfter = (desk: Desk, ms: number): void => {
+    assert.deepEqual(desk.later(ms - 1), []);
+    assert.deepEqual(desk.later(1), ["job.ended job_1 error worker_lost"]);
+  };
+  for (const workerGraceMs of [3_000, 300_000]) {
+    const desk = running({}, true);
+    desk.restart({ workerGraceMs });
+    isLostAfter(desk, workerGraceMs);
+  }
+  const orphan = { type: "job.orphan", jobId: jobId("job_1"), graceMs: 60_000 } as const;
+  for (const [awayMs, leftMs] of [
+    [0, 60_000],
+    [45_000, 15_000],
+    [59_000, limits.workerReturnMs],
+  ] as const) {
+    const desk = running({}, true);
+    desk.do(orphan);
+    desk.later(awayMs);
+    desk.restart();
+    isLostAfter(desk, leftMs);
+  }
 });
 
 test("a worker that has a job no more loses it at once, and one that stays away is not given more time", () => {

@@ -578,7 +578,13 @@ export function expire(
 export function recover(
   jobs: Jobs,
   nowMs: number,
-  hasLostCredentials: (jobId: JobId) => boolean,
+  {
+    hasLostCredentials,
+    workerGraceMs = limits.workerGraceMs,
+  }: {
+    readonly hasLostCredentials: (jobId: JobId) => boolean;
+    readonly workerGraceMs?: number | undefined;
+  },
 ): JobEvent[] {
   const events: JobEvent[] = [];
   const over = new Set<JobId>();
@@ -588,7 +594,7 @@ export function recover(
     if (over.has(job.id)) continue;
     const cancelling = stopped.get(job.id);
     const known = job.state === "running" && cancelling ? { ...job, cancelling } : job;
-    const without = { isBereft: hasLostCredentials(job.id) };
+    const without = { isBereft: hasLostCredentials(job.id), workerGraceMs };
     for (const event of recoverOne(jobs, known, nowMs, without)) {
       switch (event.type) {
         case "job.forgotten":
@@ -615,7 +621,7 @@ function recoverOne(
   jobs: Jobs,
   job: Job,
   nowMs: number,
-  without: { readonly isBereft: boolean },
+  without: { readonly isBereft: boolean; readonly workerGraceMs: number },
 ): JobEvent[] {
   switch (job.state) {
     case "preparing":
@@ -623,9 +629,12 @@ function recoverOne(
     case "pending":
       return without.isBereft ? end(jobs, job, bereft, nowMs) : [];
     case "running": {
-      const untilMs = nowMs + limits.workerGraceMs;
-      if (job.worker.isRemote) return [{ type: "job.orphaned", jobId: job.id, untilMs }];
-      return lose(jobs, job, nowMs, without);
+      if (!job.worker.isRemote) return lose(jobs, job, nowMs, without);
+      // One that was away before has what was left of its time; it cannot have come back while we were away.
+      const { orphanedUntilMs = Number.POSITIVE_INFINITY } = job;
+      const leftUntilMs = Math.max(orphanedUntilMs, nowMs + limits.workerReturnMs);
+      const untilMs = Math.min(nowMs + without.workerGraceMs, leftUntilMs);
+      return [{ type: "job.orphaned", jobId: job.id, untilMs }];
     }
     case "ended":
       return [];

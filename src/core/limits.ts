@@ -52,6 +52,8 @@ export const limits = {
   attemptsMax: 20,
   /** How long a worker elsewhere may be away before what it had is given to another, or ends. */
   workerGraceMs: 60_000,
+  /** Of that, what there is at least after a restart: a worker tries again every few seconds. */
+  workerReturnMs: 10_000,
   sessionsMax: 100_000,
   /** One principal's: it may be many people behind one token, or one program gone wild. */
   sessionsOfPrincipalMax: 1_000,

@@ -75,6 +75,8 @@ export type Command =
       readonly wallMicros: number;
       /** Whether the bus sequence goes on from what was kept; if nothing was, it starts at the wall clock. */
       readonly isKept: boolean;
+      /** How long workers elsewhere may take to come back; as long as usual, if absent. */
+      readonly workerGraceMs?: number | undefined;
     }
   | { readonly type: "plane.resume" }
   | { readonly type: "tick"; readonly due: Due }
@@ -143,9 +145,10 @@ function decideAlone(state: State, command: Command, nowMs: number): Decision<Ev
       const lastBusSequence = command.isKept ? state.lastBusSequence : command.wallMicros;
       return accept<Event>(
         { type: "plane.opened", lastToken, lastBusSequence, atMs: nowMs },
-        ...jobs.recover(state.jobs, nowMs, (jobId) =>
-          credentials.hasLost(state.credentials, jobId, nowMs),
-        ),
+        ...jobs.recover(state.jobs, nowMs, {
+          hasLostCredentials: (jobId) => credentials.hasLost(state.credentials, jobId, nowMs),
+          workerGraceMs: command.workerGraceMs,
+        }),
       );
     }
     case "plane.resume":

@@ -56,6 +56,8 @@ export type PlaneOptions = {
   readonly views?: readonly View[];
   /** How much history is kept. By default, 30 days and 4 GB. */
   readonly keep?: Keep;
+  /** How long workers elsewhere have to come back after a restart; as long as usual, if absent. */
+  readonly workerGraceMs?: number | undefined;
   /** Told how long each commit took. */
   readonly onCommit?: (commit: { readonly entries: number; readonly ms: number }) => void;
   /** The log cannot be written, or we were wrong: the process must stop. */
@@ -102,6 +104,7 @@ export class Plane {
       type: "plane.open",
       wallMicros: plane.#nowMs * 1_000,
       isKept: options.log.isKept,
+      workerGraceMs: options.workerGraceMs,
     } as const;
     for (const view of plane.#views) view.reset(plane.#state);
     plane.#apply(command, system);

@@ -230,6 +230,11 @@ export class RemoteWorker implements Worker {
     if (graceMs === 0) this.#plane.tick();
   }
 
+  /** What a child has is lost with us: nobody will come back to it. */
+  loseChild(): void {
+    if (this.#link?.canReturn === false) this.detach(this.#link);
+  }
+
   /** Nothing more is heard on this connection. */
   refuse(link: WorkerLink, code: RefusedCode, message: string): void {
     link.send(`${prefix}refused`, printToWorker({ type: "refused", code, message }));

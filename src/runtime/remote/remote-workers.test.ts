@@ -357,6 +357,25 @@ test("a child's job is lost with its pipes", async () => {
   assert.deepEqual(await scene.told(id), [begun, one, "worker_lost"]);
 });
 
+test("when the runtime stops, a child's job is lost, and what another has waits for it whole", async () => {
+  await using scene = await Scene.open();
+  const [child, other] = [new Gate(), new Gate()];
+  const cables = [
+    new Cable(scene.workers, programOf(child.handler, { name: "child" }), { canReturn: false }),
+    new Cable(scene.workers, programOf(other.handler)),
+  ];
+  await turns();
+  const lost = await scene.submit({ agent: "child" });
+  const kept = await scene.submit();
+  await turns(10);
+  scene.workers[Symbol.dispose]();
+  for (const cable of cables) cable.cut();
+  await turns(10);
+  assert.deepEqual(await scene.told(lost), [begun, one, "worker_lost"]);
+  const job = await scene.plane.read(({ jobs }) => jobs.byId.get(kept));
+  assert(job?.state === "running" && job.orphanedUntilMs === undefined);
+});
+
 test("the newer connection of a worker takes the place of the older; another's does not", async () => {
   await using scene = await Scene.open();
   const gate = new Gate();

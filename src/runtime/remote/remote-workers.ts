@@ -36,7 +36,7 @@ export type AttachedWorker = {
   detached(): void;
 };
 
-/** To be disposed before its plane: what is said from then on is said to the next process. */
+/** To be disposed before its door and its plane: what is said from then on is said to the next process. */
 export class RemoteWorkers implements Disposable {
   /** Of the types of all frames that are meant for it. */
   readonly prefix: string = prefix;
@@ -190,6 +190,7 @@ export class RemoteWorkers implements Disposable {
 
   [Symbol.dispose](): void {
     this.#closing.abort();
+    for (const { worker } of this.#workers.values()) worker.loseChild();
   }
 }
 
