@@ -146,10 +146,12 @@ function dueAtMsOf(job: Job): number {
   if (job.state === "ended") return job.endedAtMs + limits.endedJobKeptMs;
   const never = Number.POSITIVE_INFINITY;
   const expiresAtMs = job.grant.expiresAtMs ?? never;
-  if (job.state !== "running") return expiresAtMs;
-  const { startedAtMs, runMsMax = never, cancelling, orphanedUntilMs = never } = job;
-  const cancelledAtMs = cancelling?.untilMs ?? never;
-  return Math.min(expiresAtMs, startedAtMs + runMsMax, cancelledAtMs, orphanedUntilMs);
+  if (job.state === "preparing") return expiresAtMs;
+  const { createdAtMs, runMsMax = never } = job;
+  const dueAtMs = Math.min(expiresAtMs, createdAtMs + runMsMax);
+  if (job.state !== "running") return dueAtMs;
+  const { cancelling, orphanedUntilMs = never } = job;
+  return Math.min(dueAtMs, cancelling?.untilMs ?? never, orphanedUntilMs);
 }
 
 export function deleteJob(jobs: OwnJobs, id: JobId): void {

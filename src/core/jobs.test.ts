@@ -264,6 +264,24 @@ test("[ARCP-107] [ARCP-108] a job ends when it has run too long, and when its gr
   assert.deepEqual(long.later(1), ["job.ended job_1 error grant_expired"]);
 });
 
+test("[ARCP-107] the time of a job runs from when it was asked for: while it waits too, and for all its attempts together", () => {
+  const waiting = opened();
+  waiting.do(submitJob("job_1", "ada", { runMsMax: 5_000 }));
+  assert.deepEqual(waiting.later(4_999), []);
+  assert.deepEqual(waiting.later(1), ["job.ended job_1 timed_out job_timed_out"]);
+  const again = running({ runMsMax: 5_000, isRepeatable: true });
+  again.later(3_000);
+  again.restart();
+  again.do(startJob("job_1"));
+  assert.deepEqual(again.later(1_999), []);
+  assert.deepEqual(again.later(1), ["job.ended job_1 timed_out job_timed_out"]);
+  const preparing = opened();
+  preparing.do(submitJob("job_1", "ada", { runMsMax: 5_000, needsPreparing: true }));
+  assert.deepEqual(preparing.later(9_000), [], "nobody was told that there is one");
+  preparing.do({ type: "job.prepared", jobId: jobId("job_1"), isReady: true });
+  assert.deepEqual(preparing.later(0), ["job.ended job_1 timed_out job_timed_out"]);
+});
+
 test("[ARCP-88] a session has no more than so many jobs that have not ended", () => {
   const desk = opened();
   for (let index = 0; index < limits.jobsOfSessionMax; index += 1) {

@@ -46,7 +46,7 @@ type JobRecord = {
   /** How many ancestors it has. */
   readonly depth: number;
   readonly grant: grants.Grant;
-  /** How long it may run. */
+  /** How long it may take from when it was asked for, by the wall: waiting and being run again included. */
   readonly runMsMax?: number;
   /** Whether it may be run again when its worker was lost. */
   readonly isRepeatable: boolean;
@@ -562,11 +562,13 @@ export function expire(
   if (expiresAtMs !== undefined && nowMs >= expiresAtMs) {
     return end(jobs, job, failed("grant_expired", `what it may do ended at ${expiresAt}`), nowMs);
   }
-  if (job.state !== "running") return [];
-  const { startedAtMs, orphanedUntilMs } = job;
-  if (job.runMsMax !== undefined && nowMs >= startedAtMs + job.runMsMax) {
+  // Nobody was told yet that there is one.
+  if (job.state === "preparing") return [];
+  if (job.runMsMax !== undefined && nowMs >= job.createdAtMs + job.runMsMax) {
     return end(jobs, job, timedOut(job.runMsMax), nowMs);
   }
+  if (job.state !== "running") return [];
+  const { orphanedUntilMs } = job;
   if (orphanedUntilMs === undefined || nowMs < orphanedUntilMs) return [];
   return lose(jobs, job, nowMs, without);
 }
@@ -686,7 +688,7 @@ function cancelled(reason: string): Outcome {
 }
 
 function timedOut(runMsMax: number): Outcome {
-  const message = `it ran for more than ${runMsMax / 1_000} s`;
+  const message = `it was not done within ${runMsMax / 1_000} s`;
   return { status: "timed_out", failure: { code: "job_timed_out", message, isRetryable: true } };
 }
 

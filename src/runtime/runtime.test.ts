@@ -274,6 +274,17 @@ test("[ARCP-107] a job that ran too long has ended, whatever its handler does", 
   assert.equal(signal?.aborted, true);
 });
 
+test("[ARCP-107] a job that waits for an agent that is gone does so no longer than it may take", async () => {
+  await using scene = await Scene.open();
+  const agent = scene.runtime.registerAgent("agent", () => "done", { jobsAtOnce: 0 });
+  const id = await scene.submit({ runMsMax: 5_000 });
+  agent[Symbol.dispose]();
+  const ending = scene.runtime.ending(id);
+  scene.clock.leap(5_000);
+  scene.plane.tick();
+  assert.equal((await ending).status, "timed_out");
+});
+
 test("[ARCP-176] [ARCP-178] [ARCP-146] delegation is awaited, stays within the grant, and what is refused is told", async () => {
   await using scene = await Scene.open();
   using _child = scene.runtime.registerAgent("child", (input) => ({ got: input }));

@@ -107,6 +107,7 @@ export type JobRequest = {
   readonly trace?: TraceHeaders;
   readonly capabilities?: unknown;
   readonly expiresAt?: string;
+  /** How long it may take, from now: waiting for a worker counts. */
   readonly runMsMax?: number;
   readonly key?: { readonly text: string; readonly fingerprint: string };
   readonly parentId?: JobId;

@@ -14,6 +14,7 @@ export type LedgerJob = {
   readonly depth: number;
   readonly key: { readonly text: string; readonly fingerprint: string } | undefined;
   readonly isRepeatable: boolean;
+  readonly createdAtMs: number;
   readonly runMsMax: number;
   readonly expiresAtMs: number;
   /** What it may call: nothing, something, anything. */
@@ -22,7 +23,6 @@ export type LedgerJob = {
   state: "preparing" | "pending" | "running" | "ended";
   attempt: number;
   isRemote: boolean;
-  startedAtMs: number;
   cancelledUntilMs: number | undefined;
   orphanedUntilMs: number | undefined;
   workerSequence: number;
@@ -116,8 +116,8 @@ export class Ledger {
         return;
       case "job.started": {
         const job = this.job(event.jobId);
-        const { attempt, atMs, worker } = event;
-        const started = { attempt, startedAtMs: atMs, isRemote: worker.isRemote };
+        const { attempt, worker } = event;
+        const started = { attempt, isRemote: worker.isRemote };
         Object.assign(job, { state: "running", workerSequence: 0, ...started });
         return;
       }
@@ -335,6 +335,7 @@ function newJob(job: Job): LedgerJob {
   const { id, principal, requestId, parentId, delegateId, depth, key, isRepeatable } = job;
   return {
     ...{ id, principal, requestId, parentId, delegateId, depth, key, isRepeatable },
+    createdAtMs: job.createdAtMs,
     runMsMax: job.runMsMax ?? Number.POSITIVE_INFINITY,
     expiresAtMs: expiresAtMs ?? Number.POSITIVE_INFINITY,
     reach: reachOf(capabilities["tool.call"] ?? []),
@@ -342,7 +343,6 @@ function newJob(job: Job): LedgerJob {
     state: "preparing",
     attempt: 0,
     isRemote: false,
-    startedAtMs: 0,
     cancelledUntilMs: undefined,
     orphanedUntilMs: undefined,
     workerSequence: 0,

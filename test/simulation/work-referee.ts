@@ -237,7 +237,7 @@ export class WorkReferee {
     const isCancelled = isRunning && job.cancelledUntilMs !== undefined;
     if (isCancelled) assert.equal(status, "cancelled", "who cancelled it was told so");
     if (status === "success") assert(isRunning && actor === "client", "nobody has done it");
-    if (status === "timed_out") assert(isRunning && atMs >= job.startedAtMs + job.runMsMax);
+    if (status === "timed_out") assert(atMs >= job.createdAtMs + job.runMsMax);
     if (code === "grant_expired") assert(atMs >= job.expiresAtMs, "its grant was good still");
     if (code === "worker_lost") this.#judgeLoss(job, atMs);
     const isBereft = this.ledger.liveOf(job.id).some((one) => one.isLost);
@@ -314,9 +314,10 @@ export class WorkReferee {
 
 /** When an unfinished job ends by itself. */
 function deadlineOf(job: LedgerJob): number {
-  if (job.state !== "running") return job.expiresAtMs;
-  const { startedAtMs, runMsMax, expiresAtMs, cancelledUntilMs, orphanedUntilMs } = job;
+  const { createdAtMs, runMsMax, expiresAtMs, cancelledUntilMs, orphanedUntilMs } = job;
+  if (job.state === "preparing") return expiresAtMs;
+  const overAtMs = Math.min(createdAtMs + runMsMax, expiresAtMs);
+  if (job.state !== "running") return overAtMs;
   const never = Number.POSITIVE_INFINITY;
-  const others = [cancelledUntilMs ?? never, orphanedUntilMs ?? never];
-  return Math.min(startedAtMs + runMsMax, expiresAtMs, ...others);
+  return Math.min(overAtMs, cancelledUntilMs ?? never, orphanedUntilMs ?? never);
 }

@@ -278,9 +278,10 @@ export class RemoteWorker implements Worker {
   #frameOf(job: Job, input: string, trace: TraceHeaders | undefined): JobFrame {
     const { id: jobId, attempt, agent, principal, traceId, parentId, grant, runMsMax } = job;
     const { capabilities, expiresAt, expiresAtMs = Number.POSITIVE_INFINITY } = grant;
-    const startedAtMs = job.state === "running" ? job.startedAtMs : 0;
-    const runsUntilMs = runMsMax === undefined ? Number.POSITIVE_INFINITY : startedAtMs + runMsMax;
-    const deadlineMs = Math.min(expiresAtMs, runsUntilMs);
+    const deadlineMs = Math.min(
+      expiresAtMs,
+      job.createdAtMs + (runMsMax ?? Number.POSITIVE_INFINITY),
+    );
     const credentials = this.#runtime.credentialsOf(jobId);
     const chunk = this.#runtime.chunkOf(job.sessionIds[0]);
     const counters = this.#look((jobs) => jobs.budgets.get(jobId) ?? []);
