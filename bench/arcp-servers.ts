@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { prepareEnvironment, pythonIn } from "../test/interop/environment.ts";
+import { preparePythonSdk } from "../test/interop/arcp/python-sdk.ts";
 import { freeAddress, type Server, startServer } from "./servers.ts";
 
 export const contestants = [
@@ -19,7 +19,6 @@ export type Contestant = (typeof contestants)[number];
 
 export type ArcpServer = Server & { readonly url: string };
 
-const packages = ["agentruntimecontrolprotocol==1.1.3"];
 const ours = fileURLToPath(new URL("load/arcp-server.ts", import.meta.url));
 const theirs = fileURLToPath(new URL("load/arcp-server.py", import.meta.url));
 
@@ -28,9 +27,9 @@ const ticksPerSecond = 100;
 
 /** The interpreter that has the SDK. Downloads it the first time. */
 export async function preparePython(): Promise<string> {
-  const prepared = await prepareEnvironment({ name: "arcp-models", packages });
+  const prepared = await preparePythonSdk();
   if ("unavailable" in prepared) throw new Error(prepared.unavailable);
-  return pythonIn(prepared.directory);
+  return prepared.python;
 }
 
 export type ArcpLaunch = {

@@ -40,10 +40,9 @@ import {
   ulid,
 } from "../../src/wire/arcp/index.ts";
 import { problemsOf } from "./arcp/models.ts";
-import { prepareEnvironment, pythonIn } from "./environment.ts";
+import { preparePythonSdk } from "./arcp/python-sdk.ts";
 
-const packages = ["agentruntimecontrolprotocol==1.1.3"];
-const prepared = await prepareEnvironment({ name: "arcp-models", packages });
+const prepared = await preparePythonSdk();
 
 const atMs = Date.UTC(2026, 4, 13, 19, 42, 13, 20);
 const sessionId = printId("session", ulid(atMs, 1n));
@@ -224,7 +223,7 @@ test("[PYA-4] [PYR-2] [PYR-3] [PYR-5] [PYR-8] [PYR-9] [PYR-12] [PYR-13] [PYC-2] 
     ...otherAnswers(),
     ...requests(),
   ];
-  assert.deepEqual(problemsOf(pythonIn(prepared.directory), frames), []);
+  assert.deepEqual(problemsOf(prepared.python, frames), []);
 });
 
 test("[PY-37] [PY-40] [PY-30] what the draft has and the Python client cannot read is refused by its models", (context) => {
@@ -233,7 +232,7 @@ test("[PY-37] [PY-40] [PY-30] what the draft has and the Python client cannot re
   const budgeted = acceptances("spec").slice(1);
   const misnamed = frame("session.bye", {}, { id: "MSG_1" });
   const frames = [...ended, ...budgeted, misnamed];
-  assert.equal(problemsOf(pythonIn(prepared.directory), frames).length, frames.length);
+  assert.equal(problemsOf(prepared.python, frames).length, frames.length);
 });
 
 function skip(context: { skip(reason: string): void }, reason: string): void {

@@ -29,7 +29,7 @@ export async function prepareEnvironment(
   const making = join(cache, `${wanted.name}-${process.pid}`);
   try {
     mkdirSync(making, { recursive: true });
-    await makePython(join(making, "python"));
+    await makePython(making);
     await pip(making, "install", ...wanted.packages);
     await wanted.finish?.(making);
     writeFileSync(join(making, mark), contentsOf(wanted));
@@ -51,8 +51,18 @@ export function pythonIn(directory: string): string {
 }
 
 export async function pip(directory: string, ...words: readonly string[]): Promise<void> {
+  const python = pythonIn(directory);
+  const command = existsSync(join(directory, "python", "bin", "pip"))
+    ? [python, "-m", "pip"]
+    : machinesPip(python);
   const quiet = ["--quiet", "--disable-pip-version-check"];
-  await run(pythonIn(directory), ["-m", "pip", ...quiet, ...words], { maxBuffer: 2 ** 24 });
+  const [executable = "", ...before] = command;
+  await run(executable, [...before, ...quiet, ...words], { maxBuffer: 2 ** 24 });
+}
+
+/** The one that came with the machine, installing elsewhere. */
+function machinesPip(python: string): readonly string[] {
+  return ["python3", "-m", "pip", "--python", python];
 }
 
 function contentsOf({ packages }: Wanted): string {
@@ -64,8 +74,18 @@ function isReady(directory: string, wanted: Wanted): boolean {
   return existsSync(path) && readFileSync(path, "utf8") === contentsOf(wanted);
 }
 
+/** To give it a pip of its own takes five seconds of a processor, so only where the machine has none that will do. */
 async function makePython(directory: string): Promise<void> {
-  const make = (): Promise<unknown> => run("python3", ["-m", "venv", "--clear", directory]);
+  const make = (...flags: readonly string[]): Promise<unknown> =>
+    run("python3", ["-m", "venv", "--clear", ...flags, join(directory, "python")]);
+  try {
+    await make("--without-pip");
+    const [executable = "", ...words] = machinesPip(pythonIn(directory));
+    await run(executable, [...words, "--version"]);
+    return;
+  } catch {
+    // It is too old to install elsewhere, or is not there at all.
+  }
   try {
     await make();
   } catch (cause) {

@@ -10,8 +10,8 @@ import { pip, prepareEnvironment, pythonIn } from "../environment.ts";
 
 const sdk = "agentruntimecontrolprotocol==1.1.3";
 
-/** What its examples of hosts and of tracing ask for beside the SDK. */
-const extras = ["aiohttp", "starlette", "uvicorn", "opentelemetry-sdk<2"];
+/** What its examples of hosts and of tracing ask for beside the SDK, and our worker in Python. */
+const extras = ["aiohttp", "starlette", "uvicorn", "opentelemetry-sdk<2", "websockets==17.4"];
 
 export type PythonSdk = {
   /** The interpreter that has the SDK and all that its examples need. */
@@ -23,7 +23,7 @@ export type PythonSdk = {
 /** The SDK; or why it cannot be had on this machine. */
 export async function preparePythonSdk(): Promise<PythonSdk | { readonly unavailable: string }> {
   const prepared = await prepareEnvironment({
-    name: "arcp-python-sdk",
+    name: "arcp-python",
     packages: [sdk, ...extras],
     finish: unpackSource,
   });
