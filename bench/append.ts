@@ -43,5 +43,7 @@ function makeEntry(sequence: number, holder: ReturnType<typeof newAgentId>): Ent
     expiresAtMs: atMs + 60_000,
   };
   const event: Event = { type: "lease.acquired", lease };
-  return { sequence, busSequence: sequence, atMs, actor: "bench", event, body: printEvent(event) };
+  const body = printEvent(event);
+  const stream = undefined;
+  return { sequence, busSequence: sequence, atMs, actor: "bench", stream, event, body };
 }

@@ -13,7 +13,7 @@ export type Entry = {
   /** Who asked for it. */
   readonly actor: string;
   /** Among which entries it is read again, apart from all others. Most are never. */
-  readonly stream?: string | undefined;
+  readonly stream: string | undefined;
   readonly event: Event;
   /** The event as JSON, without its type. */
   readonly body: string;
@@ -42,20 +42,10 @@ export const noChecksum = "";
 export function seal(entry: Entry, previous: string): Sealed {
   const { sequence, busSequence: bus, atMs, actor, stream = null, body } = entry;
   const type = entry.event.type;
-  const sealed = {
-    sequence,
-    bus,
-    type,
-    version,
-    atMs,
-    actor,
-    stream,
-    body,
-    previous,
-    checksum: "",
-  };
-  sealed.checksum = checksumOf(sealed);
-  return sealed;
+  const open = { sequence, bus, type, version, atMs, actor, stream, body, previous, checksum: "" };
+  // In its place: a copy for each entry is dear.
+  open.checksum = checksumOf(open);
+  return open;
 }
 
 /** Whether the entry is what was once sealed. */
@@ -68,8 +58,7 @@ export function unseal(sealed: Sealed): Entry | undefined {
   const { sequence, bus: busSequence, type, atMs, actor, stream, body } = sealed;
   if (sealed.version > version || !isEventType(type)) return undefined;
   const event = parseEvent(type, body);
-  const entry = { sequence, busSequence, atMs, actor, event, body };
-  return stream === null ? entry : { ...entry, stream };
+  return { sequence, busSequence, atMs, actor, stream: stream ?? undefined, event, body };
 }
 
 function checksumOf(sealed: Omit<Sealed, "checksum">): string {

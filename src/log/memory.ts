@@ -1,9 +1,12 @@
 /** A log that ends with the process: for tests, and for daemons without a data directory. */
 import { randomUUID } from "node:crypto";
-import type { SectionName } from "../core/index.ts";
+import { printEvent, type SectionName } from "../core/index.ts";
 import type { Entry } from "./entry.ts";
 import { limits } from "./limits.ts";
 import { type Log, LogError, type LogSize } from "./log.ts";
+
+/** An entry without what can be made again: of many small ones that is half. */
+type Kept = Omit<Entry, "sequence" | "body"> & { readonly bodyLength: number };
 
 export class MemoryLog implements Log {
   readonly id: string = randomUUID();
@@ -11,7 +14,7 @@ export class MemoryLog implements Log {
   readonly entriesMax: number = limits.memoryEntriesMax;
   readonly warnings: readonly string[] = [];
   /** What is forgotten leaves its place behind; places are done away with now and then. */
-  #entries: (Entry | undefined)[] = [];
+  #entries: (Kept | undefined)[] = [];
   #forgotten = 0;
   #bytes = 0;
   #lastSequence = 0;
@@ -39,9 +42,9 @@ export class MemoryLog implements Log {
         `expected ${expectedSequence} to be the last entry, it is ${this.#lastSequence}`,
       );
     }
-    for (const entry of entries) {
-      this.#entries.push(entry);
-      this.#bytes += entry.body.length;
+    for (const { busSequence, atMs, actor, stream, event, body } of entries) {
+      this.#entries.push({ busSequence, atMs, actor, stream, event, bodyLength: body.length });
+      this.#bytes += body.length;
     }
     this.#lastSequence += entries.length;
     this.#forget();
@@ -64,37 +67,32 @@ export class MemoryLog implements Log {
     beforeSequence: number,
     limit: number,
   ): Promise<readonly Entry[]> {
-    const entries: Entry[] = [];
-    let bytes = 0;
     const newest = Math.min(beforeSequence - 1, this.#lastSequence);
-    let place = this.#entries.length - 1 - (this.#lastSequence - newest);
-    for (; place >= this.#forgotten && entries.length < limit; place -= 1) {
-      const entry = this.#entries[place];
-      if (entry?.stream !== stream) continue;
-      entries.push(entry);
-      bytes += entry.body.length;
-      if (bytes > limits.readBytesMax) break;
+    const reading = new Reading(limit);
+    for (let sequence = newest; sequence >= this.oldestSequence; sequence -= 1) {
+      if (reading.isFull) break;
+      const kept = this.#entries[this.#placeOf(sequence)];
+      if (kept?.stream === stream) reading.add(sequence, kept);
     }
-    return entries;
+    return reading.entries;
   }
 
   #collect(
     afterSequence: number,
     limit: number,
-    wants: (entry: Entry) => boolean,
+    wants: (entry: Kept) => boolean,
   ): readonly Entry[] {
-    const from = Math.max(afterSequence + 1, this.oldestSequence);
-    const entries: Entry[] = [];
-    let bytes = 0;
-    let place = this.#entries.length - (this.#lastSequence - from + 1);
-    for (; place < this.#entries.length && entries.length < limit; place += 1) {
-      const entry = this.#entries[place];
-      if (!entry || !wants(entry)) continue;
-      entries.push(entry);
-      bytes += entry.body.length;
-      if (bytes > limits.readBytesMax) break;
+    const reading = new Reading(limit);
+    let sequence = Math.max(afterSequence + 1, this.oldestSequence);
+    for (; sequence <= this.#lastSequence && !reading.isFull; sequence += 1) {
+      const kept = this.#entries[this.#placeOf(sequence)];
+      if (kept && wants(kept)) reading.add(sequence, kept);
     }
-    return entries;
+    return reading.entries;
+  }
+
+  #placeOf(sequence: number): number {
+    return this.#entries.length - 1 - (this.#lastSequence - sequence);
   }
 
   /** Nothing to save: what this log forgets, the state still has, and both end together. */
@@ -120,7 +118,7 @@ export class MemoryLog implements Log {
       this.#entries.length - this.#forgotten > memoryEntriesMax ||
       (this.#bytes > memoryBytesMax && this.#forgotten < this.#entries.length - 1)
     ) {
-      this.#bytes -= this.#entries[this.#forgotten]?.body.length ?? 0;
+      this.#bytes -= this.#entries[this.#forgotten]?.bodyLength ?? 0;
       this.#entries[this.#forgotten] = undefined;
       this.#forgotten += 1;
     }
@@ -131,4 +129,24 @@ export class MemoryLog implements Log {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
+}
+
+/** Entries made whole again, as many as one read may give. */
+class Reading {
+  readonly entries: Entry[] = [];
+  readonly #limit: number;
+  #bytes = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get isFull(): boolean {
+    return this.entries.length >= this.#limit || this.#bytes > limits.readBytesMax;
+  }
+
+  add(sequence: number, { bodyLength, ...kept }: Kept): void {
+    this.entries.push({ sequence, ...kept, body: printEvent(kept.event) });
+    this.#bytes += bodyLength;
+  }
 }

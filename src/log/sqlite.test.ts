@@ -750,9 +750,9 @@ function reseal(path: string, sequence: number, change: (entry: Sealed) => Seale
   using database = new DatabaseSync(join(path, "log.db"));
   const select = database.prepare("select * from entries where sequence = ?");
   const before = select.get(sequence - 1) as Sealed | undefined;
-  const { type, stream: _, ...changed } = change(select.get(sequence) as Sealed);
-  const event = { type } as never;
-  const sealed = seal({ ...changed, busSequence: changed.bus, event }, before?.checksum ?? "");
+  const { type, stream, ...changed } = change(select.get(sequence) as Sealed);
+  const parts = { busSequence: changed.bus, stream: stream ?? undefined, event: { type } as never };
+  const sealed = seal({ ...changed, ...parts }, before?.checksum ?? "");
   database
     .prepare(
       "update entries set type = ?, actor = ?, body = ?, previous = ?, checksum = ? where sequence = ?",

@@ -70,11 +70,12 @@ async function logOf(
   const log = new MemoryLog();
   const event: Event = { type: "agent.forgotten", agentId: agentId("ada") };
   const body = printEvent(event);
+  const stream = undefined;
   let last = firstBus - 1;
   const entries = published.map((isPublished, index): Entry => {
     if (isPublished) last += 1;
     const busSequence = isPublished ? last : 0;
-    return { sequence: index + 1, busSequence, atMs: 0, actor: "test", event, body };
+    return { sequence: index + 1, busSequence, atMs: 0, actor: "test", stream, event, body };
   });
   await log.append(entries, 0);
   return { log, entries, last };

@@ -10,18 +10,18 @@ export function entries(
 ): readonly Entry[] {
   return Array.from({ length: last - first + 1 }, (_, index) => {
     const subject = `entry ${first + index} ${text}`;
-    const entry = entryOf(first + index, policyChanged(subject), { actor: "test" });
-    return stream === undefined ? entry : { ...entry, stream };
+    return entryOf(first + index, policyChanged(subject), { actor: "test", stream });
   });
 }
 
 export function entryOf(
   sequence: number,
   event: Event,
-  { actor }: { readonly actor: string },
+  { actor, stream }: { readonly actor: string; readonly stream?: string | undefined },
 ): Entry {
   const atMs = 1_700_000_000_000 + sequence;
-  return { sequence, busSequence: sequence, atMs, actor, event, body: printEvent(event) };
+  const body = printEvent(event);
+  return { sequence, busSequence: sequence, atMs, actor, stream, event, body };
 }
 
 export function policyChanged(subject: string): Event {

@@ -120,14 +120,14 @@ export function printFrame(head: FrameHead, payloadText: string): string {
   return `${start}${quote(id)}${beforeNumber(head)}${number}${afterNumber(head)}${payloadText}}`;
 }
 
-/** Frames of which one session may get thousands: they differ in id, number and payload only. */
+/** Frames of which one session may get thousands: they differ in number, payload and id, which is one of ours. */
 export function framePrinter(
   shared: Omit<FrameHead, "id" | "eventSeq">,
 ): (id: string, eventSeq: number, payloadText: string) => string {
   const before = `${beforeNumber(shared)},"event_seq":`;
   const after = afterNumber(shared);
   return (id, eventSeq, payloadText) =>
-    `${start}${quote(id)}${before}${eventSeq}${after}${payloadText}}`;
+    `${start}"${id}"${before}${eventSeq}${after}${payloadText}}`;
 }
 
 const start = `{"arcp":"${protocolVersion}","id":`;
