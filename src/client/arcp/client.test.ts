@@ -331,6 +331,22 @@ test("[ARCP-209] a submit that is aborted rejects, and the job that comes of it 
   assert.equal(runtime.ofType("job.submit").length, 1);
 });
 
+test("[ARCP-209] [ARCP-214] how a job ends that nobody wanted refuses no other submit", async () => {
+  await using scene = await open();
+  const { client, runtime } = scene;
+  const { signal, abort } = aborting(new Error("changed my mind"));
+  void expecting(client.submit({ agent: "a", signal }));
+  const submit = await runtime.last("job.submit");
+  abort();
+  await runtime.accept(submit, "job_1");
+  const submitting = client.submit({ agent: "b" });
+  const other = await runtime.last("job.submit");
+  const end = { code: "CANCELLED", message: "m", final_status: "cancelled" };
+  await runtime.say("job.error", end, { jobId: "job_1", eventSeq: runtime.nextSeq() });
+  await runtime.accept(other, "job_2");
+  assert.equal((await submitting).jobId, "job_2");
+});
+
 test("a connect that is aborted rejects with the reason, whatever it waits for, and leaves nothing open", async () => {
   const reason = new Error("changed my mind");
   const silent = new ScriptedRuntime({ greet: () => undefined });

@@ -208,11 +208,12 @@ export class ARCPClient implements AsyncDisposable {
         namesParent: options.parentJobId !== undefined || options.delegateId !== undefined,
         request: { type: "job.submit", traceId, extensions, payload: printSubmission(options) },
         answered: (accepted, envelope) => {
+          // It is followed in any case: how it ends answers none of those who wait.
+          const following = this.#session.accepted(accepted, envelope);
           if (isAbandoned()) {
             this.#cancelQuietly(accepted.jobId, "client.abort");
             return;
           }
-          const following = this.#session.accepted(accepted, envelope);
           if (signal) this.#cancelOnAbort(accepted.jobId, following, signal);
           const facts = { ...accepted, traceId: accepted.traceId ?? traceId };
           resolve(new JobHandle(facts, following, this.#handles));
