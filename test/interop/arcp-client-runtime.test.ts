@@ -359,6 +359,30 @@ for (const [name, link] of Object.entries(links)) {
     assert.deepEqual(scene.faults, []);
   });
 
+  test(`[ARCP-237] [ARCP-209] ${name}: a job whose submit was withdrawn is cancelled, though its acceptance was lost`, async () => {
+    await using scene = await open(link);
+    const { server, recording } = scene;
+    const cancelled = Promise.withResolvers<void>();
+    let runs = 0;
+    server.registerAgent("unwanted", async (_input, ctx) => {
+      runs += 1;
+      await aborted(ctx).catch(() => cancelled.resolve());
+    });
+    const client = await scene.connect();
+    // So that it is known to say which request it answers.
+    await (await client.submit({ agent: "echo" })).done;
+    const controller = new AbortController();
+    const submitting = client.submit({ agent: "unwanted", signal: controller.signal });
+    const cutting = recording.cut();
+    controller.abort();
+    await assert.rejects(submitting, { code: "CANCELLED" });
+    await cutting;
+    await cancelled.promise;
+    const submits = recording.typesSent().filter((type) => type === "job.submit");
+    assert.deepEqual([runs, submits.length], [1, 2]);
+    assert.deepEqual(scene.faults, []);
+  });
+
   test(`[ARCP-237] [ARCP-221] ${name}: a session that another took over, or that is forgotten, is not resumed`, async () => {
     await using scene = await open(link, { resumeWindowSec: 1 });
     const client = await scene.connect({ reconnect: false });

@@ -986,6 +986,77 @@ test("[ARCP-220] otherwise it rejects, unless it has an idempotency key", async 
   assert.equal((await keyed).jobId, "job_2");
 });
 
+test("[ARCP-209] [ARCP-220] a submit that was withdrawn is not sent again; its job, if there is one, is cancelled when it is heard of", async () => {
+  await using scene = await open();
+  const { runtime, client, time } = scene;
+  await accepted(scene);
+  const { signal, abort } = aborting(new Error("changed my mind"));
+  const withdrawn = [1, 2].map(() => expecting(client.submit({ agent: "a", signal })));
+  await settled();
+  const [, submit] = runtime.ofType("job.submit");
+  assert(submit?.traceId);
+  abort();
+  await runtime.drop();
+  await time.pass(250);
+  for (const each of withdrawn) await assert.rejects(each, { code: "CANCELLED" });
+  assert.equal(runtime.ofType("job.submit").length, 3);
+  // The first has arrived, the second has not.
+  const hear = (jobId: string, traceId: string | undefined) =>
+    runtime.say(
+      "job.event",
+      { kind: "thought", body: { text: "x" } },
+      { jobId, traceId, eventSeq: runtime.nextSeq() },
+    );
+  await hear("job_1", submit.traceId);
+  await hear("job_8", "8".repeat(32));
+  assert.equal(runtime.ofType("job.cancel").length, 0);
+  await hear("job_2", submit.traceId);
+  await hear("job_2", submit.traceId);
+  assert.deepEqual(
+    runtime.ofType("job.cancel").map(({ jobId }) => jobId),
+    ["job_2"],
+  );
+  // How it ends is of no concern to others.
+  const submitting = client.submit({ agent: "b" });
+  const other = await runtime.last("job.submit");
+  const end = { code: "CANCELLED", message: "m", final_status: "cancelled" };
+  await runtime.say("job.error", end, { jobId: "job_2", eventSeq: runtime.nextSeq() });
+  await runtime.accept(other, "job_3");
+  assert.equal((await submitting).jobId, "job_3");
+});
+
+test("[ARCP-209] [ARCP-220] a job that shares its trace with others is not taken for the one that was withdrawn", async () => {
+  await using scene = await open();
+  const { runtime, client, time } = scene;
+  const traceId = "2".repeat(32);
+  const { signal, abort } = aborting(new Error("changed my mind"));
+  void expecting(client.submit({ agent: "a", traceId, signal }));
+  await settled();
+  await runtime.drop();
+  abort();
+  await time.pass(250);
+  const payload = { kind: "thought", body: { text: "x" } };
+  await runtime.say("job.event", payload, { jobId: "job_2", traceId, eventSeq: runtime.nextSeq() });
+  assert.equal(runtime.ofType("job.submit").length, 1);
+  assert.equal(runtime.ofType("job.cancel").length, 0);
+});
+
+test("[ARCP-209] [ARCP-220] one with a key is sent again, because that finds its job, which is cancelled", async () => {
+  await using scene = await open();
+  const { runtime, client, time } = scene;
+  const { signal, abort } = aborting(new Error("changed my mind"));
+  void expecting(client.submit({ agent: "a", idempotencyKey: "k", signal }));
+  await settled();
+  abort();
+  await runtime.drop();
+  await time.pass(250);
+  const [first, again] = runtime.ofType("job.submit");
+  assert(first && again);
+  assert.deepEqual([again.id, again.payload], [first.id, first.payload]);
+  await runtime.accept(again, "job_2");
+  assert.equal((await runtime.last("job.cancel")).jobId, "job_2");
+});
+
 test("[ARCP-220] what is asked while there is no connection waits for one; lists and cancels are asked again", async () => {
   await using scene = await open();
   const { runtime, client, time } = scene;

@@ -50,7 +50,10 @@ export type SubmitOptions = {
   readonly parentJobId?: string | undefined;
   readonly delegateId?: string | undefined;
   readonly extensions?: JsonObject | undefined;
-  /** Withdraws the submit, or cancels the job that came of it. */
+  /**
+   * Withdraws the submit, or cancels the job that came of it. After a loss of the connection in between, the job is
+   * cancelled as soon as it is heard of; one with a `traceId` of yours, only if it has an `idempotencyKey`.
+   */
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -205,6 +208,7 @@ export class ARCPClient implements AsyncDisposable {
         agent,
         traceId,
         hasKey: options.idempotencyKey !== undefined,
+        hasOwnTrace: options.traceId === undefined,
         namesParent: options.parentJobId !== undefined || options.delegateId !== undefined,
         request: { type: "job.submit", traceId, extensions, payload: printSubmission(options) },
         answered: (accepted, envelope) => {

@@ -31,6 +31,8 @@ export const limits = {
    * nobody waits for any more, and that are kept for an answer that may still come, go first.
    */
   pendingMax: 10_000,
+  /** Submits that were withdrawn and lost, whose jobs are cancelled when they are heard of; the oldest are forgotten. */
+  withdrawnMax: 1_000,
   /** Jobs that are over, so that what still arrives of them is known for what it is. */
   forgottenJobsMax: 4_096,
   /** Jobs that are heard of before the answers that say whose they are. */

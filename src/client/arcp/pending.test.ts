@@ -7,7 +7,14 @@ const none = (): void => {};
 const request = { type: "x", payload: {} };
 
 function submit(traceId: string, more: Partial<Call> = {}): Call {
-  const call = { kind: "submit", agent: "a", traceId, hasKey: false, namesParent: false } as const;
+  const call = {
+    kind: "submit",
+    agent: "a",
+    traceId,
+    hasKey: false,
+    hasOwnTrace: true,
+    namesParent: false,
+  } as const;
   return Object.assign({ ...call, request, answered: none, refused: none }, more) as Call;
 }
 

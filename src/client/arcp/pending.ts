@@ -15,6 +15,7 @@ import {
   type SessionError,
   type Subscribed,
 } from "../../wire/arcp/index.ts";
+import { limits } from "./limits.ts";
 import { callOfPythonError } from "./python-peer.ts";
 
 /** What goes out, but for its id and session. */
@@ -37,6 +38,8 @@ export type SubmitCall = CallOf<"submit", Accepted> & {
   readonly agent: string;
   readonly traceId: string;
   readonly hasKey: boolean;
+  /** No other submit has its trace. */
+  readonly hasOwnTrace: boolean;
   readonly namesParent: boolean;
 };
 export type ListCall = CallOf<"list", Jobs>;
@@ -73,6 +76,8 @@ export class Pending {
   /** Submits that were sent once more, on another connection. */
   readonly #askedAgain = new Set<Waiting>();
   readonly #cancels = new Map<string, Set<Waiting<CancelCall>>>();
+  /** Submits that nobody wants any more, and whose answer was lost with a connection, by trace. */
+  readonly #withdrawn = new Map<string, SubmitCall>();
 
   get size(): number {
     return this.#byId.size;
@@ -127,6 +132,21 @@ export class Pending {
     const cancels = this.#cancels.get(jobId);
     cancels?.delete(waiting);
     if (cancels?.size === 0) this.#cancels.delete(jobId);
+  }
+
+  /** Nothing will be said of it, but by the job that may have come of it. */
+  withdraw(call: SubmitCall): void {
+    if (!call.hasOwnTrace) return;
+    this.#withdrawn.set(call.traceId, call);
+    const [oldest] = this.#withdrawn.keys();
+    if (this.#withdrawn.size > limits.withdrawnMax && oldest) this.#withdrawn.delete(oldest);
+  }
+
+  /** The submit that nobody wants any more, and that a job of this trace has come of; it is told once. */
+  ofUnwanted(traceId: string | undefined): SubmitCall | undefined {
+    const call = traceId === undefined ? undefined : this.#withdrawn.get(traceId);
+    if (call) this.#withdrawn.delete(call.traceId);
+    return call;
   }
 
   hasSubscribe(jobId: string): boolean {

@@ -194,7 +194,9 @@ export class Session implements SessionListener {
     if (isVendor && !isOffered && !isOptional(envelope.extensions)) {
       this.malformed(`nobody here knows ${envelope.type}`);
     }
-    if (!isVendor) this.#handle(envelope, series);
+    if (isVendor) return;
+    this.#recognise(envelope);
+    this.#handle(envelope, series);
   }
 
   malformed(problem: string): void {
@@ -213,6 +215,14 @@ export class Session implements SessionListener {
   ended(error: ArcpError, { isWanted }: { readonly isWanted: boolean }): void {
     this.#giveUp(error, () => true);
     if (!isWanted) this.#break(error);
+  }
+
+  /** A job that nobody wants any more is known by its trace, and as good as accepted. */
+  #recognise(envelope: Envelope): void {
+    const { jobId, traceId, eventSeq } = envelope;
+    if (jobId === undefined || eventSeq === undefined || this.jobs.isKnown(jobId)) return;
+    const call = this.#pending.ofUnwanted(traceId);
+    call?.answered({ jobId, agent: call.agent, lease: {} }, envelope);
   }
 
   #handle(envelope: Envelope, series: Series): void {
@@ -445,7 +455,9 @@ export class Session implements SessionListener {
         this.#repeat(waiting, mintId("envelope"));
         continue;
       }
-      const isKnownAgain = this.#echoesRequests && this.#traits.knowsSubmitsAgain;
+      // Whether its job runs, nobody knows. A key finds it, and it is cancelled; without one a copy might start it.
+      if (isAbandoned && !call.hasKey) this.#pending.withdraw(call);
+      const isKnownAgain = this.#echoesRequests && this.#traits.knowsSubmitsAgain && !isAbandoned;
       if (call.hasKey || isKnownAgain) {
         this.#repeat(waiting, waiting.id);
         continue;
