@@ -347,6 +347,28 @@ test("[ARCP-209] [ARCP-214] how a job ends that nobody wanted refuses no other s
   assert.equal((await submitting).jobId, "job_2");
 });
 
+test("[ARCP-209] a job that was asked for again under its key is not cancelled for the first who asked", async () => {
+  await using scene = await open();
+  const { client, runtime } = scene;
+  const submit = async (signal?: AbortSignal) => {
+    const submitting = expecting(client.submit({ agent: "a", idempotencyKey: "k", signal }));
+    return { submitting, envelope: await runtime.last("job.submit") };
+  };
+  const [first, second] = [aborting(new Error("slow")), aborting(new Error("slower"))];
+  const submits = [await submit(first.signal), await submit(second.signal), await submit()];
+  const [one, two, three] = submits.map(({ envelope }) => envelope);
+  assert(one && two && three);
+  first.abort();
+  second.abort();
+  await runtime.accept(one, "job_1");
+  await runtime.accept(three, "job_1");
+  await runtime.accept(two, "job_1");
+  await runtime.result("job_1", 7);
+  const job = await submits[2]?.submitting;
+  assert.equal((await job?.done)?.result, 7);
+  assert.equal(runtime.ofType("job.cancel").length, 0);
+});
+
 test("a connect that is aborted rejects with the reason, whatever it waits for, and leaves nothing open", async () => {
   const reason = new Error("changed my mind");
   const silent = new ScriptedRuntime({ greet: () => undefined });

@@ -198,7 +198,7 @@ export class ARCPClient implements AsyncDisposable {
    * whether the job runs; with `CANCELLED`, and its reason as the cause, if the signal came first.
    */
   async submit(options: SubmitOptions): Promise<JobHandle> {
-    const { agent, signal, traceId = mintTraceId(), extensions } = options;
+    const { agent, idempotencyKey: key, signal, traceId = mintTraceId(), extensions } = options;
     if (!isTraceId(traceId)) {
       throw new ArcpError("INVALID_REQUEST", "a trace id has 32 lower-case hex digits");
     }
@@ -207,7 +207,7 @@ export class ARCPClient implements AsyncDisposable {
         kind: "submit",
         agent,
         traceId,
-        hasKey: options.idempotencyKey !== undefined,
+        key,
         hasOwnTrace: options.traceId === undefined,
         namesParent: options.parentJobId !== undefined || options.delegateId !== undefined,
         request: { type: "job.submit", traceId, extensions, payload: printSubmission(options) },
@@ -215,7 +215,8 @@ export class ARCPClient implements AsyncDisposable {
           // It is followed in any case: how it ends answers none of those who wait.
           const following = this.#session.accepted(accepted, envelope);
           if (isAbandoned()) {
-            this.#cancelQuietly(accepted.jobId, "client.abort");
+            const { jobId } = accepted;
+            if (!this.#session.isWanted(jobId, key)) this.#cancelQuietly(jobId, "client.abort");
             return;
           }
           if (signal) this.#cancelOnAbort(accepted.jobId, following, signal);

@@ -11,7 +11,7 @@ function submit(traceId: string, more: Partial<Call> = {}): Call {
     kind: "submit",
     agent: "a",
     traceId,
-    hasKey: false,
+    key: undefined,
     hasOwnTrace: true,
     namesParent: false,
   } as const;

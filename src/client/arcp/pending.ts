@@ -37,7 +37,7 @@ type CallOf<Kind extends string, Answer> = {
 export type SubmitCall = CallOf<"submit", Accepted> & {
   readonly agent: string;
   readonly traceId: string;
-  readonly hasKey: boolean;
+  readonly key: string | undefined;
   /** No other submit has its trace. */
   readonly hasOwnTrace: boolean;
   readonly namesParent: boolean;
@@ -149,6 +149,14 @@ export class Pending {
     return call;
   }
 
+  /** Whether somebody waits for the job of this key. */
+  hasKey(key: string): boolean {
+    for (const { call, isAbandoned } of this.#byId.values()) {
+      if (call.kind === "submit" && call.key === key && !isAbandoned) return true;
+    }
+    return false;
+  }
+
   hasSubscribe(jobId: string): boolean {
     return this.#oldest(isSubscribeOf(jobId)) !== undefined;
   }
@@ -162,7 +170,7 @@ export class Pending {
       if (hasTrace(traceId)(waiting)) return true;
       // A job that nobody here follows may have been asked for with a key, under another trace.
       const { call } = waiting;
-      const hasKey = call.kind === "submit" && call.hasKey;
+      const hasKey = call.kind === "submit" && call.key !== undefined;
       if (!isFollowed && (traceId === undefined || hasKey)) return true;
     }
     return false;

@@ -109,6 +109,12 @@ export class Session implements SessionListener {
     return following;
   }
 
+  /** Whether another submit has the job, or will have it: who asks again under a key gets the same one. */
+  isWanted(jobId: string, key: string | undefined): boolean {
+    const followers = this.jobs.get(jobId)?.submitted.size ?? 0;
+    return followers > 1 || (key !== undefined && this.#pending.hasKey(key));
+  }
+
   /** The follower is there before the answer: events may be, too (ARCP-216, PYC-13). */
   subscribing(jobId: string): Following {
     const following = new Following();
@@ -456,9 +462,10 @@ export class Session implements SessionListener {
         continue;
       }
       // Whether its job runs, nobody knows. A key finds it, and it is cancelled; without one a copy might start it.
-      if (isAbandoned && !call.hasKey) this.#pending.withdraw(call);
+      const hasKey = call.key !== undefined;
+      if (isAbandoned && !hasKey) this.#pending.withdraw(call);
       const isKnownAgain = this.#echoesRequests && this.#traits.knowsSubmitsAgain && !isAbandoned;
-      if (call.hasKey || isKnownAgain) {
+      if (hasKey || isKnownAgain) {
         this.#repeat(waiting, waiting.id);
         continue;
       }
