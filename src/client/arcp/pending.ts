@@ -158,7 +158,7 @@ export class Pending {
   }
 
   hasSubscribe(jobId: string): boolean {
-    return this.#oldest(isSubscribeOf(jobId)) !== undefined;
+    return this.#oldest(isOf("subscribe", jobId)) !== undefined;
   }
 
   /** Whether a job's frames may be for a submit whose answer was lost with a connection. */
@@ -212,9 +212,9 @@ export class Pending {
     }
     if (jobId === undefined) return undefined;
     const isRefusal = code === "PERMISSION_DENIED" || code === "JOB_NOT_FOUND";
-    const cancel = isRefusal ? this.#oldest(isCancelOf(jobId)) : undefined;
+    const cancel = isRefusal ? this.#oldest(isOf("cancel", jobId)) : undefined;
     if (cancel) return cancel;
-    return code === "JOB_NOT_FOUND" ? this.#oldest(isSubscribeOf(jobId)) : undefined;
+    return code === "JOB_NOT_FOUND" ? this.#oldest(isOf("subscribe", jobId)) : undefined;
   }
 
   /** ARCP-215. Undefined: it is about the session. */
@@ -245,7 +245,7 @@ export class Pending {
   ofSubscribed({ requestId, jobId }: Subscribed): Waiting<SubscribeCall> | undefined {
     const named = this.#named(requestId);
     if (named) return isSubscribe(named) ? named : undefined;
-    return this.#oldest(isSubscribeOf(jobId));
+    return this.#oldest(isOf("subscribe", jobId));
   }
 
   /** ARCP-217. Who leaves out the id of the request has answered the oldest. */
@@ -258,7 +258,7 @@ export class Pending {
   ofCancelled({ requestId, jobId }: Cancelled): Waiting<CancelCall> | undefined {
     const named = this.#named(requestId);
     if (named) return isCancel(named) ? named : undefined;
-    return this.#oldest(isCancelOf(jobId));
+    return this.#oldest(isOf("cancel", jobId));
   }
 
   /** A job that is over needs no cancelling. */
@@ -293,7 +293,7 @@ export class Pending {
     const exact =
       jobId === undefined
         ? undefined
-        : (this.#oldest(isSubscribeOf(jobId)) ?? this.#oldest(isCancelOf(jobId)));
+        : (this.#oldest(isOf("subscribe", jobId)) ?? this.#oldest(isOf("cancel", jobId)));
     return exact ?? this.#oldest(isSubscribe) ?? this.#oldest(isCancel);
   }
 }
@@ -302,31 +302,18 @@ function isAny(waiting: Waiting): waiting is Waiting {
   return waiting.wasSent;
 }
 
-function isSubmit(waiting: Waiting): waiting is Waiting<SubmitCall> {
-  return waiting.call.kind === "submit";
+/** Of this kind, and about this job, if one is named. */
+function isOf<Kind extends Call["kind"]>(kind: Kind, jobId?: string) {
+  return (waiting: Waiting): waiting is Waiting<Extract<Call, { readonly kind: Kind }>> => {
+    const { call } = waiting;
+    return call.kind === kind && (jobId === undefined || ("jobId" in call && call.jobId === jobId));
+  };
 }
 
-function isList(waiting: Waiting): waiting is Waiting<ListCall> {
-  return waiting.call.kind === "list";
-}
-
-function isSubscribe(waiting: Waiting): waiting is Waiting<SubscribeCall> {
-  return waiting.call.kind === "subscribe";
-}
-
-function isCancel(waiting: Waiting): waiting is Waiting<CancelCall> {
-  return waiting.call.kind === "cancel";
-}
-
-function isSubscribeOf(jobId: string) {
-  return (waiting: Waiting): waiting is Waiting<SubscribeCall> =>
-    isSubscribe(waiting) && waiting.call.jobId === jobId;
-}
-
-function isCancelOf(jobId: string) {
-  return (waiting: Waiting): waiting is Waiting<CancelCall> =>
-    isCancel(waiting) && waiting.call.jobId === jobId;
-}
+const isSubmit = isOf("submit");
+const isList = isOf("list");
+const isSubscribe = isOf("subscribe");
+const isCancel = isOf("cancel");
 
 function hasTrace(traceId: string | undefined) {
   return ({ call }: Waiting): boolean =>
