@@ -1,14 +1,15 @@
 /** `tipstaff job list`: jobs, those that need a look first. */
-import type { Job, JobState } from "../wire/api/index.ts";
+import type { Job, JobFailure, JobState } from "../wire/api/index.ts";
 import type { Column } from "./columns.ts";
 import {
-  failureOf,
+  briefLullOf,
   isSpent,
   jobTone,
-  lullOf,
+  oneLine,
   progressOf,
   spentOf,
   standingOf,
+  waitsIn,
 } from "./job-words.ts";
 import { collect, printList, tally } from "./lists.ts";
 import type { Values } from "./table.ts";
@@ -28,6 +29,7 @@ export async function listJobs(values: Values): Promise<number> {
     noun: ["job", "jobs"],
     empty: "no jobs; tipstaff job submit echo hello makes one",
     counts: (rows) => tally<Job, JobState>(rows, (job) => job.state, states),
+    notes: (rows) => waitsIn(rows, listed.nowMs),
   });
 }
 
@@ -39,11 +41,11 @@ function columnsAt(nowMs: number): readonly Column<Job>[] {
       cell: (job) => ({ text: standingOf(job), tone: jobTone(job) }),
       weight: 10,
     },
-    { title: "PROGRESS", cell: ({ progress }) => progressOf(progress), weight: 6, cellsMin: 12 },
+    { title: "PROGRESS", cell: ({ progress }) => progressOf(progress), weight: 5, cellsMin: 12 },
     {
       title: "COST",
       cell: (job) => ({ text: spentOf(job), tone: isSpent(job) ? "bad" : undefined }),
-      weight: 5,
+      weight: 4,
       cellsMin: 12,
     },
     {
@@ -54,14 +56,17 @@ function columnsAt(nowMs: number): readonly Column<Job>[] {
     },
     {
       title: "WHY",
-      cell: (job) => {
-        const { failure } = job;
-        return failure ? failureOf(failure) : lullOf(job, nowMs);
-      },
-      weight: 2,
-      cellsMin: 12,
+      cell: (job) => (job.failure ? whyOf(job.failure, job.state) : briefLullOf(job, nowMs)),
+      weight: 6,
+      cellsMin: 20,
     },
     // The end of an id is enough to name a job.
-    { title: "ID", cell: ({ id }) => id, weight: 4, cellsMin: 6, cut: "start" },
+    { title: "ID", cell: ({ id }) => id, weight: 7, cellsMin: 6, cut: "start" },
   ];
+}
+
+/** The message first: where there is little room, it says more than a code. Some codes say no more than the state. */
+function whyOf({ code, message }: JobFailure, state: JobState): string {
+  const why = oneLine(message);
+  return state === "error" ? `${why} (${code})` : why;
 }

@@ -49,13 +49,13 @@ test("a tool that fails says why, and one that never came back is not forgotten"
 
 test("what was spent is told against what may be, whichever of the two says more", () => {
   const teller = new Teller("USD:1");
-  assert.equal(teller.story.cost, "USD 0.00 of 1.00");
+  assert.equal(teller.story.cost, "0.00 of 1.00 USD");
   teller.say("metric", { name: "cost.model", value: 0.25, unit: "USD" });
-  assert.equal(teller.story.cost, "USD 0.25 of 1.00");
+  assert.equal(teller.story.cost, "0.25 of 1.00 USD");
   teller.say("metric", { name: "cost.budget.remaining", value: 0.5, unit: "USD" });
-  assert.equal(teller.story.cost, "USD 0.50 of 1.00");
+  assert.equal(teller.story.cost, "0.50 of 1.00 USD");
   teller.say("metric", { name: "cost.model", value: 0.0005, unit: "EUR" });
-  assert.equal(teller.story.cost, "USD 0.50 of 1.00 · EUR 0.0005");
+  assert.equal(teller.story.cost, "0.50 of 1.00 USD · 0.0005 EUR");
 });
 
 test("progress is how it stands, and a line only for those who see no bar", () => {

@@ -124,7 +124,7 @@ export class JobStory {
     };
   }
 
-  /** `USD 0.42 of 1.00`; of several currencies, each. */
+  /** `0.42 of 1.00 USD`; of several currencies, each. */
   get cost(): string {
     const currencies = new Set([...this.#caps.keys(), ...this.#spent.keys()]);
     const costs = [...currencies].flatMap((currency) => {
@@ -135,7 +135,7 @@ export class JobStory {
       const spent = Math.max(told, this.#spent.get(currency) ?? 0);
       if (spent === 0 && cap === undefined) return [];
       const of = cap === undefined ? "" : ` of ${money(cap)}`;
-      return [`${printable(currency)} ${money(spent)}${of}`];
+      return [`${money(spent)}${of} ${printable(currency)}`];
     });
     return costs.join(" · ");
   }

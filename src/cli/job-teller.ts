@@ -13,7 +13,7 @@ import {
   widthOf,
 } from "../terminal/index.ts";
 import { duration, JobStory, type Line, type StoryEvent } from "./job-story.ts";
-import { failureOf } from "./job-words.ts";
+import { oneLine } from "./job-words.ts";
 import type { Values } from "./table.ts";
 
 export type Look = "lines" | "json" | "quiet";
@@ -117,13 +117,16 @@ export class JobTeller implements Disposable {
       ...(cost ? [cost] : []),
     ];
     const beside = facts.length === 0 ? "" : ` (${facts.join(", ")})`;
-    return `${this.#agent} failed${beside}: ${printable(failureOf(ended))}`;
+    return `${this.#agent} failed${beside}: ${printable(`${ended.code} ${oneLine(ended.message)}`)}`;
   }
 
   /** It goes on, or is over, without us. */
   leave(words: string): void {
     this.#end();
-    if (this.#look === "lines") this.#print(`${paint("warn", `✗ ${words}`)}\n`);
+    const { elapsedMs, cost } = this.#story;
+    const facts = [elapsedMs > 0 ? `${words} after ${this.#took()}` : words, cost];
+    const text = facts.filter((fact) => fact !== "").join(" · ");
+    if (this.#look === "lines") this.#print(`${paint("warn", `✗ ${text}`)}\n`);
   }
 
   [Symbol.dispose](): void {
@@ -159,10 +162,14 @@ export class JobTeller implements Disposable {
     const sign = hasBar ? bar(current / total) : (turning[this.#turn % turning.length] ?? "");
     const since = Date.now() - (this.#story.startedAtMs ?? this.#beganAtMs);
     const note = this.#isAway() ? "the daemon is away; waiting for it" : this.#note || this.#lull;
-    const parts = [amount, note || doing.split("\n")[0], cost, duration(Math.max(0, since))];
-    const text = parts.filter((part) => part !== "" && part !== undefined).join(" · ");
     const room = Math.max(1, columns - sign.length - 4);
-    this.#print(`\r  ${paint("good", sign)} ${fit(text, room)}\x1b[K`);
+    const took = duration(Math.max(0, since));
+    const [first = ""] = doing.split("\n");
+    // While there is something to say of it, that counts for more than what it says.
+    const text = note
+      ? fit(`${note} · ${took}`, room)
+      : together([amount, first, cost, took], room);
+    this.#print(`\r  ${paint("good", sign)} ${text}\x1b[K`);
     this.#isThere = true;
   }
 
@@ -184,6 +191,18 @@ function printLine({ text, tone, tail }: Line): string {
   const whole = columns === undefined ? text : fit(text, Math.max(8, columns - 2 - widthOf(tail)));
   return `${paint(tone, whole)}${paint("dim", tail)}`;
 }
+
+/** Where there is too little room for all of it, the second gives way: what it does is longer than the figures. */
+function together(parts: readonly [string, string, string, string], room: number): string {
+  const join = (some: readonly string[]): string => some.filter(Boolean).join(separator);
+  const [amount, doing, cost, took] = parts;
+  const left = room - widthOf(join([amount, cost, took])) - separator.length;
+  return fit(join([amount, left < doingCellsMin ? "" : fit(doing, left), cost, took]), room);
+}
+
+const separator = " · ";
+/** Shorter than this, it says nothing. */
+const doingCellsMin = 12;
 
 function bar(part: number): string {
   const filled = Math.min(barCells, Math.max(0, Math.floor(part * barCells)));

@@ -1,6 +1,7 @@
 /** What is said of a job, wherever it is shown. */
 import type { Tone } from "../terminal/index.ts";
 import type { Job, JobProgress } from "../wire/api/index.ts";
+import { limits } from "./limits.ts";
 import { forHowLong, grouped } from "./times.ts";
 
 /** While it runs, what may come of it counts for more than that it does. */
@@ -11,24 +12,42 @@ export function standingOf({ state, cancelling, orphanedUntilMs }: Job): string 
 }
 
 /** Why nothing comes of it just now; nothing where something may. An older daemon does not say whom it waits for. */
-export function lullOf({ agent, waiting, orphanedUntilMs }: Job, nowMs: number): string {
+export function lullOf(job: Job, nowMs: number): string {
+  const { agent, waiting, orphanedUntilMs } = job;
+  if (orphanedUntilMs !== undefined) return `its worker is away, and ${briefLullOf(job, nowMs)}`;
+  return waiting ? `waits for ${agent}; ${briefLullOf(job, nowMs)}` : "";
+}
+
+/** The same where its agent and how it stands are said already. */
+export function briefLullOf({ waiting, orphanedUntilMs }: Job, nowMs: number): string {
   if (orphanedUntilMs !== undefined) {
-    const left = forHowLong(Math.max(0, orphanedUntilMs - nowMs));
-    return `its worker is away, and has ${left} to come back`;
+    return `has ${forHowLong(Math.max(0, orphanedUntilMs - nowMs))} to come back`;
   }
   if (!waiting) return "";
   const { workers } = waiting;
-  if (workers === 0) return `waits for ${agent}; none is connected`;
-  return `waits for ${agent}; ${workers === 1 ? "the only one is busy" : `all ${workers} are busy`}`;
+  if (workers === 0) return "none is connected";
+  return workers === 1 ? "the only one is busy" : `all ${grouped(workers)} are busy`;
 }
 
-/** Why it failed, on one line. */
-export function failureOf({ code, message }: { code: string; message: string }): string {
-  return `${code} ${message.replaceAll(/\s+/g, " ").trim()}`;
+/** `2 wait for painter; none is connected`, for each agent that some wait for; the most wanted first. */
+export function waitsIn(jobs: readonly Job[], nowMs: number): readonly string[] {
+  const waiting = jobs.filter(({ state }) => state === "pending");
+  const byLull = Map.groupBy(waiting, (job) => lullOf(job, nowMs) || "waits for a worker");
+  const groups = [...byLull].toSorted(([, one], [, other]) => other.length - one.length);
+  return groups
+    .slice(0, limits.namesakesShownMax)
+    .map(([lull, { length }]) =>
+      length === 1 ? `1 ${lull}` : `${grouped(length)} ${lull.replace(/^waits/, "wait")}`,
+    );
 }
 
-export function jobTone({ state, cancelling, orphanedUntilMs }: Job): Tone | undefined {
-  if (cancelling || orphanedUntilMs !== undefined) return "warn";
+/** On one line, whatever its agent said. */
+export function oneLine(message: string): string {
+  return message.replaceAll(/\s+/g, " ").trim();
+}
+
+export function jobTone({ state, cancelling, orphanedUntilMs, waiting }: Job): Tone | undefined {
+  if (cancelling || orphanedUntilMs !== undefined || waiting?.workers === 0) return "warn";
   switch (state) {
     case "running":
       return "good";

@@ -43,11 +43,21 @@ export async function submitJob(
   };
   return await withDaemon(values, async (client) => {
     const withdrawn = new AbortController();
+    const asked = new AbortController();
     const isDetached = values["detach"] === true;
-    using interruption = new Interruption(() => withdrawn.abort());
-    const job = await client.submit(
-      isDetached ? request : { ...request, signal: withdrawn.signal },
-    );
+    let job: JobHandle | undefined;
+    using interruption = new Interruption(() => {
+      // Once there is a job, it is told who ended it.
+      if (!job) return withdrawn.abort();
+      asked.abort();
+      client.cancelJob(job.jobId, { reason: "cancelled with ctrl-c" }).catch(() => undefined);
+    });
+    try {
+      job = await client.submit(isDetached ? request : { ...request, signal: withdrawn.signal });
+    } catch (error) {
+      if (interruption.isAsked) return exits.interrupted;
+      throw error;
+    }
     if (isDetached) {
       const { jobId } = job;
       print(values["json"] === true ? `${jsonOf({ job_id: jobId })}\n` : `${jobId}\n`);
@@ -55,7 +65,7 @@ export async function submitJob(
       if (lull !== "") say(`${printable(lull)}\n`);
       return exits.ok;
     }
-    return await tell(values, client, job, { interruption, onInterrupt: withdrawn.signal });
+    return await tell(values, client, job, { interruption, onInterrupt: asked.signal });
   });
 }
 

@@ -61,12 +61,14 @@ export type ListLook<Row> = {
   readonly empty: string;
   /** More to count, such as `1 unreachable`; only of interest if all are shown. */
   readonly counts?: (rows: readonly Row[]) => readonly string[];
+  /** What else stands out, a line each. */
+  readonly notes?: (rows: readonly Row[]) => readonly string[];
 };
 
 export function printList<Row>(
   values: Values,
   listed: Listed<Row>,
-  { columns, noun: [one, many], empty, counts }: ListLook<Row>,
+  { columns, noun: [one, many], empty, counts, notes }: ListLook<Row>,
 ): number {
   const { rows, total, sequence, nowMs, totalOfAll = 0 } = listed;
   if (values["json"]) {
@@ -81,7 +83,8 @@ export function printList<Row>(
   const last = isWhole
     ? [countOf(rows.length, one, many), ...(counts?.(rows) ?? [])]
     : [`${grouped(rows.length)} of ${countOf(total, one, many)}`, "--limit shows more"];
-  print(`${printColumns(rows, columns)}\n${paint("dim", last.join(" · "))}\n`);
+  const lines = [last.join(" · "), ...(notes?.(rows) ?? [])].map((line) => paint("dim", line));
+  print(`${printColumns(rows, columns)}\n${lines.join("\n")}\n`);
   return exits.ok;
 }
 

@@ -47,14 +47,21 @@ test("a job of which nothing comes says whom it waits for", () => {
   const rows = [
     job({ id: "job_1", agent: "painter", state: "pending", waiting: { workers: 0 } }),
     job({ id: "job_2", agent: "singer@2", state: "pending", waiting: { workers: 1 } }),
+    job({ id: "job_5", agent: "painter", state: "pending", waiting: { workers: 0 } }),
     job({ id: "job_3", agent: "dancer", state: "pending", waiting: { workers: 3 } }),
     job({ id: "job_4", agent: "poet", doing: "thinks", orphanedUntilMs: nowMs + 40_000 }),
   ];
-  const list = describeJobs({ jobs: { rows, total: 4 }, nowMs });
-  assert.match(list, /painter +waits for painter; none is connected/);
-  assert.match(list, /singer@2 +waits for singer@2; the only one is busy/);
-  assert.match(list, /dancer +waits for dancer; all 3 are busy/);
-  assert.match(list, /worker away .*poet +its worker is away, and has 40 s to come back/);
+  const list = describeJobs({ jobs: { rows, total: 5 }, nowMs });
+  assert.match(list, /waits .*painter +none is connected/);
+  assert.match(list, /waits .*singer@2 +the only one is busy/);
+  assert.match(list, /waits .*dancer +all 3 are busy/);
+  assert.match(list, /worker away .*poet +has 40 s to come back/);
+  const waits = [
+    "2 wait for painter; none is connected",
+    "1 waits for singer@2; the only one is busy",
+    "1 waits for dancer; all 3 are busy",
+  ];
+  assert.equal(list.trimEnd().split("\n").at(-1), ["1 job runs", ...waits].join(" · "));
 });
 
 test("where no job runs, or no daemon tells of them, nothing is said of jobs", () => {

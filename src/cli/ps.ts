@@ -3,7 +3,15 @@ import { jsonOf, paint, print, say, screen } from "../terminal/index.ts";
 import type { Job, Sighting } from "../wire/api/index.ts";
 import { type Column, printColumns } from "./columns.ts";
 import { exits } from "./exits.ts";
-import { isSpent, jobTone, lullOf, progressOf, spentOf, standingOf } from "./job-words.ts";
+import {
+  briefLullOf,
+  isSpent,
+  jobTone,
+  progressOf,
+  spentOf,
+  standingOf,
+  waitsIn,
+} from "./job-words.ts";
 import { limits } from "./limits.ts";
 import { type Look, lookAround } from "./look-around.ts";
 import {
@@ -61,10 +69,9 @@ export function describeJobs({ jobs, nowMs }: Pick<Look, "jobs" | "nowMs">): str
   if (!jobs || jobs.rows.length === 0) return "";
   const { rows, total } = jobs;
   const running = rows.filter(({ state }) => state === "running").length;
-  const waiting = rows.length - running;
   const counts = [
     ...(running === 0 ? [] : [countOf(running, "job runs", "jobs run")]),
-    ...(waiting === 0 ? [] : [`${waiting} ${waiting === 1 ? "waits" : "wait"} for a worker`]),
+    ...waitsIn(rows, nowMs),
     ...(total > rows.length ? [`${total - rows.length} more`] : []),
   ];
   const table = printColumns(rows, jobColumnsAt(rows, nowMs));
@@ -90,7 +97,7 @@ function jobColumnsAt(jobs: readonly Job[], nowMs: number): readonly Column<Job>
     { title: "JOB", cell: ({ agent }) => agent, weight: 8, cellsMin: 10 },
     {
       title: "DOING",
-      cell: (job) => lullOf(job, nowMs) || (job.doing ?? ""),
+      cell: (job) => briefLullOf(job, nowMs) || (job.doing ?? ""),
       weight: 3,
       cellsMin: 16,
     },

@@ -59,7 +59,7 @@ describe("jobs", { concurrency: 2 }, () => {
   ✓ search {"query":"ducks"} → {"hits":3} · some ms
   metric  cost.model 0.25 USD
   progress 2 of 2 pages
-✓ done in some ms · USD 0.25 of 1.00
+✓ done in some ms · 0.25 of 1.00 USD
 {
   "about": "ducks"
 }`,
@@ -191,6 +191,8 @@ describe("jobs", { concurrency: 2 }, () => {
     const [code] = await once(child, "close");
     assert.equal(code, 130);
     assert.match(seen, /cancelling; ctrl-c again leaves it/);
-    assert.match(seen, /\r\x1b\[K\x1b\[33m✗ cancelled\x1b\[0m\r?\n$/);
+    const listed = await run("list", "--agent", "endless", "--state", "cancelled");
+    assert.match(listed.stdout, /cancelled with ctrl-c/);
+    assert.match(seen, /\r\x1b\[K\x1b\[33m✗ cancelled after [\d.]+ m?s\x1b\[0m\r?\n$/);
   });
 });

@@ -6,7 +6,7 @@ export type Standing =
   | { readonly kind: "agent"; readonly state: Liveness | "waiting" | "silent" }
   | { readonly kind: "sighting"; readonly state: SightingState }
   | { readonly kind: "task"; readonly state: TaskState | "stuck" }
-  | { readonly kind: "job"; readonly state: JobState | "cancelling" | "orphaned" };
+  | { readonly kind: "job"; readonly state: JobState | "cancelling" | "orphaned" | "unserved" };
 
 /** Red is for what waits for an answer or is lost, amber for what may sort itself out. */
 export type Tone = "busy" | "done" | "quiet" | "amber" | "red";
@@ -28,6 +28,7 @@ export function toneOf({ kind, state }: Standing): Tone {
     case "timed_out":
     case "cancelling":
     case "orphaned":
+    case "unserved":
     case "silent":
     case "lost":
     case "unreachable":
@@ -56,23 +57,28 @@ export function standingOf(
 }
 
 /** While it runs, what may come of it counts for more than that it does. */
-export function jobStanding(job: Pick<Job, "state" | "cancelling" | "orphanedUntilMs">): Standing {
+export function jobStanding(
+  job: Pick<Job, "state" | "cancelling" | "orphanedUntilMs" | "waiting">,
+): Standing {
   if (job.cancelling) return { kind: "job", state: "cancelling" };
   if (job.orphanedUntilMs !== undefined) return { kind: "job", state: "orphaned" };
+  if (job.waiting?.workers === 0) return { kind: "job", state: "unserved" };
   return { kind: "job", state: job.state };
 }
 
 /** As people say it. */
-export const jobWords: Readonly<Record<JobState | "cancelling" | "orphaned", string>> = {
-  pending: "waits",
-  running: "running",
-  cancelling: "ending",
-  orphaned: "worker away",
-  success: "done",
-  error: "failed",
-  cancelled: "cancelled",
-  timed_out: "timed out",
-};
+export const jobWords: Readonly<Record<JobState | "cancelling" | "orphaned" | "unserved", string>> =
+  {
+    pending: "waits",
+    unserved: "waits",
+    running: "running",
+    cancelling: "ending",
+    orphaned: "worker away",
+    success: "done",
+    error: "failed",
+    cancelled: "cancelled",
+    timed_out: "timed out",
+  };
 
 export function Dot({ standing }: { readonly standing: Standing }): JSX.Element {
   const { state } = standing;

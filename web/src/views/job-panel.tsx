@@ -124,7 +124,11 @@ function Standing({ job }: { readonly job: JobDetail }): JSX.Element {
         )}
         <code class="soft job-id">{job.id}</code>
       </p>
-      {job.waiting && <p class="description">{whyItWaits(job)}</p>}
+      {job.waiting && (
+        <p class="description">
+          waits for <Said text={job.agent} lengthMax={60} />; {whyItWaits(job)}
+        </p>
+      )}
       {job.doing !== undefined && (
         <p class="description">
           <Said text={job.doing} lengthMax={300} />
@@ -186,7 +190,7 @@ function Brief({ job }: { readonly job: Job }): JSX.Element {
         ) : job.progress ? (
           <Progress progress={job.progress} />
         ) : (
-          <JobStateWord job={job} />
+          whyItWaits(job) || <JobStateWord job={job} />
         )}
       </span>
       {spentBy(job)[0]?.[1]}

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { call, type Job, type JobSort, type JobState } from "../api.ts";
 import { ofTypes } from "../ask.ts";
+import { now } from "../clock.ts";
 import { limits } from "../limits.ts";
 import { overview } from "../live.ts";
 import { jobName, learnName, shortId } from "../names.ts";
@@ -199,8 +200,11 @@ export function JobStateWord({ job }: { readonly job: Job }): JSX.Element {
 }
 
 function WhatItDoes({ job }: { readonly job: Job }): JSX.Element | null {
-  const { failure, cancelling, doing, progress } = job;
+  const { failure, cancelling, doing, progress, orphanedUntilMs } = job;
   if (cancelling) return <Said text={cancelling.reason} lengthMax={200} />;
+  if (orphanedUntilMs !== undefined) {
+    return <>has {duration(Math.max(0, orphanedUntilMs - now.value))} to come back</>;
+  }
   if (failure) return <Said text={failure.message} lengthMax={200} />;
   const words = whyItWaits(job) || (doing ?? progress?.message);
   return words === undefined ? null : <Said text={words} lengthMax={200} />;

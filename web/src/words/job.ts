@@ -45,12 +45,12 @@ export function wordsOfProgress({ current, total, units = "" }: JobProgress): st
     : `${plain(current)} of ${plain(total)}${what}`;
 }
 
-/** Why nobody works on it yet; nothing, if somebody does. */
-export function whyItWaits({ agent, waiting }: JobInfo): string {
+/** Why nobody works on it yet, where its agent is named beside it; nothing, if somebody does. */
+export function whyItWaits({ waiting }: JobInfo): string {
   if (!waiting) return "";
   const { workers } = waiting;
-  if (workers === 0) return `waits for ${agent}; none is connected`;
-  return `waits for ${agent}; ${workers === 1 ? "the only one is busy" : `all ${number(workers)} are busy`}`;
+  if (workers === 0) return "none is connected";
+  return workers === 1 ? "the only one is busy" : `all ${number(workers)} are busy`;
 }
 
 export type JobEntry = Entry & WorkEntry;
@@ -188,8 +188,10 @@ function metricLine(at: Pick<Line, "key" | "atMs">, { spent }: JobEntry, body: F
   const unit = textOf(body["unit"]);
   const [currency = "", amount = ""] = spent?.split(":") ?? [];
   const plain = typeof value === "number" ? number(value) : String(value);
-  const text = spent === undefined ? `${plain} ${unit}`.trim() : moneyOf(amount, currency);
-  return { ...at, kind: "metric", name: textOf(body["name"]), text };
+  const name = textOf(body["name"]);
+  const left = name === "cost.budget.remaining" ? moneyOf(String(value), unit) : undefined;
+  const cost = spent === undefined ? left : moneyOf(amount, currency);
+  return { ...at, kind: "metric", name, text: cost ?? `${plain} ${unit}`.trim() };
 }
 
 function resultOf(entry: JobEntry, body: Fields): ToolResult {
