@@ -24,7 +24,11 @@ test("a module has its agents by name, or registers them itself; echo is there i
   assert.deepEqual(await offered("export const agents = { echo: () => 'mine' };"), ["echo"]);
 });
 
-test("a module that brings no agent is told what to write", async () => {
+test("a module that is not there, or brings no agent, is told what to write", async () => {
+  await using server = await ARCPServer.open({ bearer: { t: "me" } });
+  await assert.rejects(offerAgents(server, "./nowhere.ts"), {
+    message: "there is no file ./nowhere.ts to take agents from",
+  });
   await assert.rejects(offered("export const answer = 42;"), /registers no agent/);
   await assert.rejects(offered("export const agents = { one: 1 };"), /one is no handler/);
   await assert.rejects(offered("throw new Error('broken');"), /cannot be loaded: broken/);

@@ -2,6 +2,7 @@
  * The agents that `tipstaff up` and `arcp serve` have: those of a module that was named, and `echo`, which says back
  * what it is told.
  */
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { AgentOptions, ARCPServer, Handler } from "../arcp-server.ts";
@@ -52,8 +53,10 @@ function register(server: ARCPServer, name: string, entry: unknown): void {
 }
 
 async function importModule(path: string): Promise<Readonly<Record<string, unknown>>> {
+  const file = resolve(path);
+  if (!existsSync(file)) throw no(`there is no file ${printable(path)} to take agents from`);
   try {
-    return await import(pathToFileURL(resolve(path)).href);
+    return await import(pathToFileURL(file).href);
   } catch (cause) {
     throw no(`${printable(path)} cannot be loaded: ${reasonOf(cause)}`);
   }
