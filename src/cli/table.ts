@@ -224,7 +224,7 @@ const jobFlags: readonly Flag[] = [
   {
     name: "timeout",
     value: "duration",
-    help: "it may run for so long; waiting for an agent does not count",
+    help: "it may take so long; waiting for an agent counts",
   },
 ];
 const jobExits = [

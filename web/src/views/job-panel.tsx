@@ -276,7 +276,7 @@ function Granted({ job }: { readonly job: JobDetail }): JSX.Element {
             />
           </Fact>
         )}
-        {job.runMsMax !== undefined && <Fact name="may run">{duration(job.runMsMax)}</Fact>}
+        {job.runMsMax !== undefined && <Fact name="may take">{duration(job.runMsMax)}</Fact>}
         <Fact name="asked by">
           <a href={`/work?principal=${encodeURIComponent(job.principal)}`}>
             <Said text={job.principal} />
