@@ -1,10 +1,12 @@
 /** The dashboard as it ships, in a real browser, over a daemon in a process of its own. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, suite, type TestContext, test } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { build } from "vite";
+import type { Handler } from "../../src/runtime/index.ts";
 import { type Answer, type Input, type OperationName, request } from "../../src/wire/api/index.ts";
 import { type JobEntry, linesOf, moneyOf } from "../../web/src/words/job.ts";
 import { duration, timeLeft } from "../../web/src/words/time.ts";
@@ -454,6 +456,26 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     await page.keyboard.press("Escape");
     await page.waitForURL(`${workshop.url}/work`);
     await shows(page, ".choices", /running\s*0.*cancelled\s*2/s);
+  });
+
+  test("a job that nobody works on says why, and one without a budget what it costs", async (t) => {
+    const workshop = await openWorkshop(t);
+    const spend: Handler = async (_, job) => {
+      await job.metric({ name: "cost.paint", value: 0.5, unit: "USD" });
+      await once(job.signal, "abort");
+    };
+    const painter = workshop.agent("painter", spend, { jobsAtOnce: 1 });
+    const first = await workshop.ask("painter");
+    const second = await workshop.ask("painter");
+    const page = await visit(t, workshop.link);
+    await page.goto(`${workshop.url}/work`);
+    await shows(page, "tbody tr", /painter.*running.*\$0\.50/s);
+    await shows(page, "tbody tr", /painter.*waits.*the only one is busy/s);
+    painter[Symbol.dispose]();
+    await page.goto(`${workshop.url}/work/${second}`);
+    await shows(page, ".panel", /waits for painter; none is connected/);
+    await page.goto(`${workshop.url}/work/${first}`);
+    await shows(page, ".panel .budget", /\$0\.50 spent, without a budget/);
   });
 
   test("of a job that says much, 2,000 events are held, and the rest is a button away", async (t) => {

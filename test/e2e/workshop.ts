@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { ARCPClient } from "../../src/client/arcp/index.ts";
-import type { Handler } from "../../src/runtime/index.ts";
+import type { AgentOptions, Handler } from "../../src/runtime/index.ts";
 import { type Daemon, serve } from "../../src/serve.ts";
 import { pairMemoryTransports } from "../../src/transport/index.ts";
 
@@ -41,8 +41,9 @@ export class Workshop implements AsyncDisposable {
     this.#client = client;
   }
 
-  agent(name: string, handler: Handler): void {
-    this.#daemon.work.registerAgent(name, handler);
+  /** Until what it answers is disposed. */
+  agent(name: string, handler: Handler, options: AgentOptions = {}): Disposable {
+    return this.#daemon.work.registerAgent(name, handler, options);
   }
 
   /** The id of the job. */
