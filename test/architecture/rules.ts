@@ -170,7 +170,8 @@ export function importsOf({ text }: Source): readonly string[] {
 }
 
 function roomOf(path: string): string | undefined {
-  const [top = "", second = ""] = path.split("/");
+  // A test stands beside what it tests, also where that is one file.
+  const [top = "", second = ""] = path.replace(/\.test\.ts$/, ".ts").split("/");
   return [`${top}/${second}`, top].find((name) => Object.hasOwn(rooms, name));
 }
 
