@@ -24,10 +24,12 @@ import {
   type Handler,
   type IdKind,
   type JobRequest,
+  type Logger,
   type Provisioner,
   Runtime,
   type RuntimeOptions,
   type Submitted,
+  withFields,
 } from "./runtime/index.ts";
 import { RemoteWorkers, type WorkerOffer } from "./runtime/remote/index.ts";
 import type { Transport } from "./transport/index.ts";
@@ -54,8 +56,10 @@ export type {
   Around,
   Delegated,
   DelegateOptions,
+  Fields,
   Handler,
   IssueContext,
+  Logger,
   Provisioned,
   Provisioner,
 } from "./runtime/index.ts";
@@ -156,6 +160,11 @@ export type DoorSettings = RejectionOptions & {
   readonly resultBytesMax?: number;
   /** Whether what a tool or an agent threw says that an upstream's limit for spending is reached. */
   readonly isSpendLimit?: (error: unknown) => boolean;
+  /**
+   * Told in words of what goes wrong and is survived: a handler that failed, with its stack; a worker that is lost; a
+   * credential that cannot be revoked. Agents have it as `ctx.logger`. `console` is one. By default, nobody is told.
+   */
+  readonly logger?: Logger;
   /** Told what a handler threw: callers get its message, where it was thrown is yours alone. */
   readonly onAgentError?: (error: unknown, job: SeenJob) => void;
   /** Told of credentials that cannot be revoked, though they were tried several times. */
@@ -166,13 +175,15 @@ export type DoorSettings = RejectionOptions & {
   readonly around?: Around;
   /** Put around every transport that is accepted: `withTracing`, say. */
   readonly wrap?: (transport: Transport) => Transport;
-  /** Told of what goes wrong and is survived. By default, a warning of the process. */
+  /** Told of what goes wrong and is survived. By default, the logger; without one, a warning of the process. */
   readonly onFault?: (fault: unknown) => void;
 };
 
 export type ARCPServerOptions = DoorSettings & {
   /** Where to keep everything; in memory, if absent. */
   readonly dataDirectory?: string;
+  /** The same, as other runtimes call it: the directory of the log, or `memory`. */
+  readonly eventLog?: string;
 };
 
 export class ARCPServer implements AsyncDisposable {
@@ -190,9 +201,10 @@ export class ARCPServer implements AsyncDisposable {
   /** Rejects with a `LogError` if there is no log to be had in the directory. */
   static async open(options: ARCPServerOptions): Promise<ARCPServer> {
     await using opened = new AsyncDisposableStack();
-    const { dataDirectory, workerGraceMs, onFault = warn } = options;
+    const { workerGraceMs } = options;
+    const directory = directoryOf(options);
     const log: Log = opened.use(
-      dataDirectory === undefined ? new MemoryLog() : SqliteLog.open(dataDirectory),
+      directory === undefined ? new MemoryLog() : SqliteLog.open(directory),
     );
     // Whoever listens keeps the process alive, and whoever works; that time passes does not (ARCP-73).
     const clock = new SteadyClock({ keepsAlive: false });
@@ -203,14 +215,15 @@ export class ARCPServer implements AsyncDisposable {
       stopping.abort();
       await timekeeping;
     });
-    const server = new ARCPServer(plane, clock, { ...options, onFault });
+    const server = new ARCPServer(plane, clock, options);
     server.#opened.use(opened.move());
     return server;
   }
 
   /** On a plane that is there already, and is closed by whoever opened it. */
   constructor(plane: Plane, clock: Clock, settings: DoorSettings) {
-    const { onFault = warn, authorizeObserve, runtime, features, bearer } = settings;
+    const { logger, authorizeObserve, runtime, features, bearer } = settings;
+    const { onFault = logger ? faultsTo(logger) : warn } = settings;
     const { provisioner, onRevocationFailure, onIssueFailure } = settings;
     const { around, wrap = asItIs, onAgentError } = settings;
     this.plane = plane;
@@ -235,6 +248,7 @@ export class ARCPServer implements AsyncDisposable {
       resultBytesMax: settings.resultBytesMax,
       jobsOfSessionMax: settings.jobsPerSessionMax,
       isSpendLimit: settings.isSpendLimit,
+      logger,
       onAgentError: onAgentError && ((error, job) => onAgentError(error, seen(job))),
       onFault,
     });
@@ -413,6 +427,18 @@ function seen({ id, agent, principal }: Job): SeenJob {
 
 function msOf(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : seconds * 1_000;
+}
+
+function directoryOf({ dataDirectory, eventLog }: ARCPServerOptions): string | undefined {
+  if (dataDirectory !== undefined && eventLog !== undefined) {
+    throw new TypeError("dataDirectory and eventLog name the same thing; give one of them");
+  }
+  return eventLog === "memory" ? undefined : (dataDirectory ?? eventLog);
+}
+
+function faultsTo(logger: Logger): (fault: unknown) => void {
+  const { error: log } = withFields(logger, {});
+  return (error) => log("something failed, and was survived", { error });
 }
 
 function warn(fault: unknown): void {

@@ -3,7 +3,7 @@
  * opposite order: doors first, so that everyone is answered, then the plane, then the log.
  */
 import { hostname } from "node:os";
-import { ARCPServer } from "./arcp-server.ts";
+import { ARCPServer, type Logger } from "./arcp-server.ts";
 import { type GrpcDoorOptions, methodPaths, openGrpcDoor } from "./doors/grpc/index.ts";
 import {
   Credentials,
@@ -71,6 +71,8 @@ export type ServeOptions = {
     readonly env: Readonly<Record<string, string | undefined>>;
   };
   readonly warn: (message: string, cause?: unknown) => void;
+  /** What jobs have to tell whoever runs this process; by default, what goes wrong is warned of. */
+  readonly logger?: Logger;
   /** The log cannot be written, or we were wrong: the process must stop. */
   readonly onFault: (fault: unknown) => void;
 };
@@ -151,7 +153,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       runtime: { name: "tipstaff", version: options.version },
       closeGraceMs: stopMs,
       cancelAcrossSessions: true,
-      onAgentError: (error, { agent, jobId }) => warn(`agent ${agent} failed in ${jobId}`, error),
+      logger: options.logger ?? loggerTo(warn),
       // All who have the token are one user.
       mayWork: () => true,
       onFault: (fault) => warn("a session failed", fault),
@@ -311,4 +313,10 @@ async function openHttp(
     warn(`no socket at ${path}: ask for the status with --http`, error);
     return [first];
   }
+}
+
+function loggerTo(warn: ServeOptions["warn"]): Logger {
+  const unsaid = (): void => undefined;
+  const said: Logger["warn"] = (message, fields) => warn(message, fields?.["error"]);
+  return { debug: unsaid, info: unsaid, warn: said, error: said };
 }

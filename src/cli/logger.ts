@@ -1,6 +1,7 @@
 /** Log lines on standard error: JSON for machines, or short lines for people. */
 import { writeSync } from "node:fs";
 import { type Logger, pino, stdSerializers } from "pino";
+import type { Logger as RuntimeLogger } from "../arcp-server.ts";
 
 export type LogFormat = "text" | "json";
 
@@ -23,9 +24,31 @@ export function makeLogger(format: LogFormat): Logger {
   return pino(options, { write });
 }
 
+/** The same for the runtime, which says first what happened and then to whom. */
+export function linesTo(logger: Logger): RuntimeLogger {
+  const line =
+    (level: keyof RuntimeLogger): RuntimeLogger["info"] =>
+    (message, { error: err, ...fields } = {}) =>
+      logger[level]({ ...fields, ...(err !== undefined && { err }) }, message);
+  return { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error") };
+}
+
 function forPeople(line: string): string {
   const { level, time, msg, err, ...rest } = JSON.parse(line);
-  const details = Object.entries(rest).map(([key, value]) => ` ${key}=${JSON.stringify(value)}`);
+  const details = Object.entries(rest)
+    .filter(([, value]) => typeof value !== "string" || !String(msg).includes(value))
+    .map(([key, value]) => ` ${key}=${JSON.stringify(value)}`);
   const cause = err?.message === undefined ? "" : `: ${err.message}`;
-  return `${String(time).slice(11, 19)} ${level} ${msg}${cause}${details.join("")}\n`;
+  const said = `${String(time).slice(11, 19)} ${level} ${msg}${cause}${details.join("")}\n`;
+  return level === "error" ? `${said}${framesOf(err?.stack)}` : said;
+}
+
+/** Where an agent of the user's failed. What our own doors warn of says what there is to say. */
+function framesOf(stack: unknown): string {
+  const frames = typeof stack === "string" ? stack.split("\n").filter(isFrame) : [];
+  return frames.map((frame) => `${frame}\n`).join("");
+}
+
+function isFrame(line: string): boolean {
+  return line.startsWith("    at ");
 }

@@ -13,7 +13,7 @@ import { exits } from "./exits.ts";
 import { Failure } from "./failure.ts";
 import { parseKeep } from "./keep.ts";
 import { limits } from "./limits.ts";
-import { makeLogger } from "./logger.ts";
+import { linesTo, makeLogger } from "./logger.ts";
 import { statusDirectoryFrom } from "./looking.ts";
 import { offerAgents } from "./offered-agents.ts";
 import { inPackage } from "./package.ts";
@@ -157,6 +157,7 @@ async function run(wishes: Wishes): Promise<number> {
     isHttpOptional: wishes.http === undefined,
     isAnyHostAllowed: isInsecure,
     warn: (message, cause) => logger.warn(cause === undefined ? {} : { err: cause }, message),
+    logger: linesTo(logger),
     onFault: (fault) => {
       const kept = dataDirectory === undefined ? "" : "; everything acknowledged before is kept";
       logger.fatal({ err: fault }, `stopped${kept}`);

@@ -23,6 +23,7 @@ import {
 import type { Attempt } from "./attempt.ts";
 import type { HeldCredential } from "./credentials.ts";
 import { fetchWithin, type Guard, readFileWithin, writeFileWithin } from "./guards.ts";
+import { type Logger, withFields } from "./logger.ts";
 import { type ChunkBody, ResultStream } from "./result-stream.ts";
 
 export type ToolError = {
@@ -74,7 +75,8 @@ export type Surroundings = {
   readonly resultBytesMax?: number | undefined;
   /** Whether what a tool threw says that somebody else's limit for spending is reached (ARCP-160). */
   readonly isSpendLimit?: ((error: unknown) => boolean) | undefined;
-  /** Told what a handler threw that is no error of the protocol. */
+  readonly logger?: Logger | undefined;
+  /** Told what a handler threw that is no error of the protocol. Never throws. */
   readonly onAgentError?: ((error: unknown, job: Job) => void) | undefined;
   /** What relative paths are in. */
   readonly workingDirectory?: string | undefined;
@@ -120,6 +122,7 @@ export class JobContext {
   readonly #attempt: Voice;
   readonly #surroundings: Surroundings;
   readonly #trace: (() => TraceHeaders) | undefined;
+  #logger: Logger | undefined;
   #stream: ResultStream | undefined;
 
   constructor({ job, attempt, signal, surroundings, trace }: JobContextOptions) {
@@ -139,6 +142,13 @@ export class JobContext {
     this.#attempt = attempt;
     this.#surroundings = surroundings;
     this.#trace = trace;
+  }
+
+  /** To whoever runs this agent, each line with the job it is about. Nothing of it is told to callers. */
+  get logger(): Logger {
+    const { jobId, agentRef: agent } = this;
+    this.#logger ??= withFields(this.#surroundings.logger, { jobId, agent });
+    return this.#logger;
   }
 
   /** Where in its trace the job is: for whoever it asks for something. */

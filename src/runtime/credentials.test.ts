@@ -6,6 +6,7 @@ import { inspect } from "node:util";
 import { type Event, type JobId, printEvent, sessionId } from "../core/index.ts";
 import { type Log, MemoryLog, SqliteLog } from "../log/index.ts";
 import type { Outcome, Plane } from "../plane/index.ts";
+import { collectLines } from "../testing/collected-lines.ts";
 import { openSession } from "../testing/commands.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { temporaryDirectory } from "../testing/temporary.ts";
@@ -14,6 +15,7 @@ import { printCredential } from "../wire/arcp/parts.ts";
 import type { JobContext } from "./context.ts";
 import type { IssueContext, Provisioned, Provisioner, Rotation } from "./credentials.ts";
 import type { Handler } from "./in-process.ts";
+import type { Logger } from "./logger.ts";
 import type { Revocation } from "./revocations.ts";
 import { type JobRequest, Runtime, type Submitted } from "./runtime.ts";
 
@@ -62,9 +64,11 @@ class Scene implements AsyncDisposable {
   static async open({
     log = new MemoryLog(),
     vault = new Vault(),
+    logger,
   }: {
     readonly log?: Log;
     readonly vault?: Vault;
+    readonly logger?: Logger;
   } = {}): Promise<Scene> {
     const { plane, clock } = await openPlane({ log, clock: new ManualClock() });
     let ids = 0;
@@ -78,6 +82,7 @@ class Scene implements AsyncDisposable {
         throw fault;
       },
       provisioner: vault,
+      logger,
       onRevocationFailure: ({ credentialId }) => stuck.push(credentialId),
       onIssueFailure: ({ error }) => issueFailures.push(error),
     });
@@ -201,7 +206,8 @@ test("an answer is known before it is kept, so that it can be told before all th
 });
 
 test("[ARCP-169] a job that gets no credentials was never asked for, and its refusal says nothing of why", async () => {
-  await using scene = await Scene.open();
+  const { logger, lines } = collectLines();
+  await using scene = await Scene.open({ logger });
   using _agent = scene.runtime.registerAgent("agent", gate().handler);
   const key = { text: "k", fingerprint: "f" };
   const { answer } = scene.vault;
@@ -214,6 +220,8 @@ test("[ARCP-169] a job that gets no credentials was never asked for, and its ref
     message: "the credentials that this job needs could not be issued",
   });
   assert.match(String(scene.issueFailures[0]), /secret 1/);
+  assert.match(lines[0]?.message ?? "", /^no credentials were issued for job_/);
+  assert.doesNotMatch(JSON.stringify(lines), /secret/);
   assert.equal(
     scene.plane.peek(({ jobs }) => jobs.byId.size),
     0,
@@ -307,7 +315,8 @@ test("[ARCP-171] a value that another job has is refused, and the other job keep
 });
 
 test("[ARCP-170] [ARCP-205] what cannot be revoked is tried five times, told to the operator once, and tried on each minute", async () => {
-  await using scene = await Scene.open();
+  const { logger, lines } = collectLines();
+  await using scene = await Scene.open({ logger });
   scene.vault.isDown = true;
   const id = await scene.run(() => 1);
   const triesAfter = async (ms: number): Promise<number> => {
@@ -325,6 +334,10 @@ test("[ARCP-170] [ARCP-205] what cannot be revoked is tried five times, told to 
   );
   assert.equal(await triesAfter(60_000), 6);
   assert.deepEqual(scene.stuck, ["key"]);
+  assert.deepEqual(
+    lines.map(({ message }) => message),
+    [`key of ${id} could not be revoked; it is tried on`],
+  );
   scene.vault.isDown = false;
   assert.equal(await triesAfter(60_000), 7);
   assert.equal(scene.left, 0);

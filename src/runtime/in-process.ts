@@ -40,7 +40,10 @@ export class InProcessWorker implements Worker {
     const { signal } = controller;
     const context = new JobContext({ job, attempt, signal, surroundings, trace });
     this.#running.set(job.id, controller);
-    const onError = (error: unknown): void => surroundings.onAgentError?.(error, job);
+    const onError = (error: unknown): void => {
+      context.logger.error(`agent ${job.agent} failed in ${job.id}`, { error });
+      surroundings.onAgentError?.(error, job);
+    };
     void execute(this.#handler, input, context, onError).then((outcome) => attempt.end(outcome));
   }
 

@@ -11,6 +11,7 @@ export {
 export { assembleResult } from "./endings.ts";
 export { codeOf, toArcpError } from "./errors.ts";
 export type { Handler } from "./in-process.ts";
+export { type Fields, type Logger, withFields } from "./logger.ts";
 export type { Revocation } from "./revocations.ts";
 export {
   type AgentOptions,

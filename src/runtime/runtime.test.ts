@@ -518,6 +518,22 @@ test("jobs go to the worker that has the most room", async () => {
   assert.deepEqual(Object.fromEntries(had), { one: 5, other: 1 });
 });
 
+test("a job ends though whoever is told of its failure fails too", async () => {
+  const faults: unknown[] = [];
+  const fails = (): never => {
+    throw new Error("full disk");
+  };
+  const logger = { debug: fails, info: fails, warn: fails, error: fails };
+  const onFault = (fault: unknown): void => void faults.push(fault);
+  await using scene = await Scene.open({ logger, onAgentError: fails, onFault });
+  const told = await scene.run((_, context) => {
+    context.logger.info("about to");
+    throw new Error("boom");
+  });
+  assert.equal(told.at(-1), "error INTERNAL_ERROR boom");
+  assert.equal(faults.length, 1);
+});
+
 test("[ARCP-105] what a handler threw is told to who runs it, unless it is an error of the protocol", async () => {
   const told: string[] = [];
   const onAgentError = (error: unknown, { agent }: Job): void => {

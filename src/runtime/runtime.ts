@@ -39,6 +39,7 @@ import { toArcpError } from "./errors.ts";
 import { type Handler, InProcessWorker } from "./in-process.ts";
 import { limits } from "./limits.ts";
 import { Line, type Turn } from "./line.ts";
+import { type Logger, withFields } from "./logger.ts";
 import type { Work, Worker } from "./worker.ts";
 
 export type RuntimeOptions = {
@@ -56,6 +57,8 @@ export type RuntimeOptions = {
   readonly resultBytesMax?: number | undefined;
   /** Whether what was thrown says that somebody else's limit for spending is reached. */
   readonly isSpendLimit?: ((error: unknown) => boolean) | undefined;
+  /** Told in words of what whoever runs this process may want to know. */
+  readonly logger?: Logger | undefined;
   /** Told what an agent of this process threw that is no error of the protocol. */
   readonly onAgentError?: ((error: unknown, job: Job) => void) | undefined;
   readonly around?: Around;
@@ -127,6 +130,7 @@ export type Submitted = {
 export class Runtime implements Disposable {
   readonly catalogue: Catalogue = new Catalogue();
   readonly plane: Plane;
+  readonly logger: Logger;
   readonly #options: RuntimeOptions;
   readonly #line = new Line();
   readonly #endings: Endings;
@@ -143,8 +147,9 @@ export class Runtime implements Disposable {
   constructor(options: RuntimeOptions) {
     this.#options = options;
     this.plane = options.plane;
+    this.logger = withFields(options.logger, {});
     this.#endings = new Endings(options.plane);
-    this.#provisioning = provisioningOf(options);
+    this.#provisioning = provisioningOf(options, this.logger);
     const pending = options.plane.peek(({ jobs }) =>
       [...jobs.pending].flatMap((id) => jobs.byId.get(id) ?? []),
     );
@@ -163,14 +168,22 @@ export class Runtime implements Disposable {
       ...(version !== undefined && { version }),
       isRepeatable: isIdempotent,
     };
-    const { newId, rules = {}, resultBytesMax, isSpendLimit, onAgentError } = this.#options;
+    const {
+      newId,
+      rules = {},
+      resultBytesMax,
+      isSpendLimit,
+      onAgentError,
+      onFault,
+    } = this.#options;
     const surroundings = {
       newId,
       workingDirectory: rules.workingDirectory,
       chunkOf: (sessionId: SessionId) => this.chunkOf(sessionId),
       resultBytesMax,
       isSpendLimit,
-      onAgentError,
+      logger: this.#options.logger,
+      onAgentError: guarded(onFault, onAgentError),
       budgetOf: (jobId: JobId) => this.budgetOf(jobId),
       delegate: (parent: Job, wanted: DelegateOptions, trace?: TraceHeaders) =>
         this.delegate(parent, wanted, trace),
@@ -554,6 +567,7 @@ export class Runtime implements Disposable {
         return;
       case "job.ended": {
         this.#silence(event.jobId, event.outcome);
+        this.#noteLoss(event);
         if (this.#line.workerOf(event.jobId)) this.#free(event.jobId);
         else this.#line.leave(event.jobId);
         this.#endings.tell(event.jobId, event.outcome);
@@ -564,6 +578,7 @@ export class Runtime implements Disposable {
         return;
       case "job.offered": {
         this.#silence(event.jobId, lost("its worker was lost; it is run again"));
+        this.#noteLoss(event);
         this.#free(event.jobId);
         const job = this.plane.peek(({ jobs }) => jobs.byId.get(event.jobId));
         if (job?.state !== "pending") return;
@@ -571,6 +586,15 @@ export class Runtime implements Disposable {
         return;
       }
       default:
+    }
+  }
+
+  #noteLoss(event: Event & { readonly type: "job.ended" | "job.offered" }): void {
+    const { jobId } = event;
+    if (event.type === "job.offered") {
+      this.logger.warn(`${jobId} has lost its worker, and is run again`, { jobId });
+    } else if (event.outcome.status === "error" && event.outcome.failure.code === "worker_lost") {
+      this.logger.warn(`${jobId} has lost its worker, and has failed`, { jobId });
     }
   }
 
@@ -626,27 +650,43 @@ export class Runtime implements Disposable {
   }
 }
 
-function provisioningOf(options: RuntimeOptions): Provisioning | undefined {
+function provisioningOf(options: RuntimeOptions, logger: Logger): Provisioning | undefined {
   const { plane, newId, provisioner, clock = new SteadyClock(), onFault } = options;
   if (!provisioner) return undefined;
-  // What goes wrong in there must not look like what they are told of.
-  const guard =
-    <Told>(hook: ((told: Told) => void) | undefined): ((told: Told) => void) =>
-    (told) => {
-      try {
-        hook?.(told);
-      } catch (fault) {
-        onFault(fault);
-      }
-    };
+  const onRevocationFailure = guarded(onFault, options.onRevocationFailure);
+  const onIssueFailure = guarded(onFault, options.onIssueFailure);
   return new Provisioning({
     plane,
     clock,
     newId,
     provisioner,
-    onRevocationFailure: guard(options.onRevocationFailure),
-    onIssueFailure: guard(options.onIssueFailure),
+    onRevocationFailure: (credential) => {
+      const { jobId, credentialId, handle } = credential;
+      const fields = { jobId, credentialId, ...(handle !== undefined && { handle }) };
+      logger.warn(`${credentialId} of ${jobId} could not be revoked; it is tried on`, fields);
+      onRevocationFailure(credential);
+    },
+    onIssueFailure: (failure) => {
+      const { jobId } = failure;
+      // Why is told to the hook alone: it may have a secret in it.
+      logger.warn(`no credentials were issued for ${jobId}, and it is refused`, { jobId });
+      onIssueFailure(failure);
+    },
   });
+}
+
+/** What goes wrong in a hook must not look like what it is told of. */
+function guarded<Told extends readonly unknown[]>(
+  onFault: (fault: unknown) => void,
+  hook: ((...told: Told) => void) | undefined,
+): (...told: Told) => void {
+  return (...told) => {
+    try {
+      hook?.(...told);
+    } catch (fault) {
+      onFault(fault);
+    }
+  };
 }
 
 /** Whether another job has asked for it, and no caller. */

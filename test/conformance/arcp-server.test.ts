@@ -8,6 +8,8 @@ import { ARCPRuntime, ARCPServer, type ARCPServerOptions } from "../../src/arcp-
 import { ARCPClient } from "../../src/client/arcp/index.ts";
 import { limits as doorLimits } from "../../src/doors/arcp/index.ts";
 import { limits as runtimeLimits } from "../../src/runtime/limits.ts";
+import { collectLines } from "../../src/testing/collected-lines.ts";
+import { temporaryDirectory } from "../../src/testing/temporary.ts";
 import { fromChild, pairMemoryTransports } from "../../src/transport/index.ts";
 import { limits as transportLimits } from "../../src/transport/limits.ts";
 import { features, limits as wireLimits } from "../../src/wire/arcp/index.ts";
@@ -87,26 +89,68 @@ test("[ARCP-199] agents are registered with and without versions, and a vendor's
   assert.deepEqual(await there.promise, { to: "ada" });
 });
 
-test("[ARCP-199] NOT MET: neither a log nor a logger of one's own can be handed over", () => {
-  // The day one of these is an option, this does not compile.
-  const options: ARCPServerOptions = {
-    bearer,
-    // @ts-expect-error There is `dataDirectory` instead.
-    eventLog: undefined,
+test("[ARCP-199] a log is named, by either name, and is found again by it; in memory there is none", async () => {
+  await using directory = await temporaryDirectory();
+  const { path } = directory;
+  const jobsIn = async (options: Partial<ARCPServerOptions>): Promise<number> => {
+    await using server = await ARCPServer.open({ bearer, ...options });
+    server.registerAgent("agent", () => 1);
+    const before = await server.plane.read(({ jobs }) => jobs.byId.size);
+    await using client = await connect(server);
+    await (await client.submit({ agent: "agent" })).done;
+    return before;
   };
-  const others: ARCPServerOptions = {
-    bearer,
-    // @ts-expect-error There is `onFault` instead.
-    logger: undefined,
-  };
-  assert(options.bearer === others.bearer);
+  assert.equal(await jobsIn({ eventLog: path }), 0);
+  assert.equal(await jobsIn({ eventLog: "memory" }), 0);
+  assert.equal(await jobsIn({ eventLog: path }), 1);
+  assert.equal(await jobsIn({ dataDirectory: path }), 2);
+  await assert.rejects(jobsIn({ dataDirectory: path, eventLog: path }), TypeError);
 });
 
-test("[ARCP-200] NOT MET: an agent has no logger of the runtime's", async () => {
-  await using server = await ARCPServer.open({ bearer });
-  server.registerAgent("look", (_, ctx) => "logger" in ctx);
+test("[ARCP-199] [ARCP-105] a logger of one's own is told what an agent threw, and where", async () => {
+  const { logger, lines } = collectLines();
+  await using server = await ARCPServer.open({ bearer, logger });
+  server.registerAgent("fails", () => {
+    throw new Error("boom");
+  });
   await using client = await connect(server);
-  assert.equal((await (await client.submit({ agent: "look" })).done).result, false);
+  const job = await client.submit({ agent: "fails" });
+  await assert.rejects(job.done, { message: "boom" });
+  const [{ level, message, fields } = assert.fail(), ...others] = lines;
+  assert.deepEqual([level, others], ["error", []]);
+  assert.match(message, /^agent fails failed in job_/);
+  assert.deepEqual([fields?.["jobId"], fields?.["agent"]], [job.jobId, "fails"]);
+  const thrown = fields?.["error"];
+  assert(thrown instanceof Error);
+  assert.match(thrown.stack ?? "", /arcp-server\.test\.ts/);
+});
+
+test("[ARCP-200] an agent has the runtime's logger, with the job in every line; where there is none it says it to nobody", async () => {
+  const { logger, lines } = collectLines();
+  for (const options of [{ bearer, logger }, { bearer }]) {
+    await using server = await ARCPServer.open(options);
+    server.registerAgent("tells", (_, { logger }) => {
+      logger.info("hello", { a: 1 });
+      logger.debug("more");
+    });
+    await using client = await connect(server);
+    const job = await client.submit({ agent: "tells" });
+    await job.done;
+    const about = { jobId: job.jobId, agent: "tells" };
+    assert.deepEqual(
+      lines.splice(0),
+      options.logger
+        ? [
+            { level: "info", message: "hello", fields: { ...about, a: 1 } },
+            { level: "debug", message: "more", fields: about },
+          ]
+        : [],
+    );
+  }
+  await using server = await ARCPServer.open({ bearer, logger: console });
+  server.registerAgent("quiet", (_, { logger }) => typeof logger.warn);
+  await using client = await connect(server);
+  assert.equal((await (await client.submit({ agent: "quiet" })).done).result, "function");
 });
 
 test("[ARCP-200] [ARCP-207] an agent knows who it is, for whom it works and what it may do, and can say all there is to say", async () => {

@@ -861,13 +861,11 @@ export const rules: readonly Rule[] = [
     "ARCP-199",
     "A runtime is one object with agents, a verifier and a way to accept transports.",
     [server],
-    "There is neither `eventLog`, a directory is named instead, nor `logger`: faults go to `onFault`.",
   ),
   should(
     "ARCP-200",
     "An agent's context has what it needs to know, and a call for everything it may say.",
     [remoteWorkers, runtimeRuntime, server],
-    "There is no `logger`.",
   ),
   must(
     "ARCP-201",

@@ -4,6 +4,7 @@ import { type JobId, parseAmount, sessionId } from "../../core/index.ts";
 import { type Log, MemoryLog } from "../../log/index.ts";
 import type { Plane } from "../../plane/index.ts";
 import { Cable } from "../../testing/cable.ts";
+import { collectLines } from "../../testing/collected-lines.ts";
 import { openSession } from "../../testing/commands.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import { openPlane, turns } from "../../testing/test-plane.ts";
@@ -288,6 +289,53 @@ test("a job whose worker stays away is offered to another if it may be run again
     await scene.pass(graceMs);
     assert.equal(scene.workers.size, 1, "who stayed away is forgotten");
   }
+});
+
+test("whoever runs the runtime is told of workers that are away, of jobs that lose theirs, and where an agent failed", async () => {
+  const { logger, lines } = collectLines();
+  await using scene = await Scene.open();
+  await scene.stop();
+  await scene.start({}, { logger });
+  const offers = [
+    { name: "again", handler: new Gate().handler, isIdempotent: true },
+    { name: "once", handler: new Gate().handler },
+  ];
+  const cable = new Cable(scene.workers, new WorkerProgram({ offers, workerId: "wrk_of_test" }));
+  await turns();
+  const ids = [await scene.submit({ agent: "again" }), await scene.submit({ agent: "once" })];
+  await turns(10);
+  cable.cut();
+  await scene.pass(graceMs);
+  await scene.pass(graceMs);
+  assert.deepEqual(
+    lines.splice(0).map(({ level, message }) => `${level} ${message}`),
+    [
+      "info worker remote/worker/wrk_of_test is away",
+      `warn ${ids[0]} has lost its worker, and is run again`,
+      `warn ${ids[1]} has lost its worker, and has failed`,
+      "warn worker remote/worker/wrk_of_test has not come back, and is forgotten",
+    ],
+  );
+  const fails: Handler = (_, context) => {
+    context.logger.info("about to fail");
+    throw new Error("boom");
+  };
+  new Cable(
+    scene.workers,
+    new WorkerProgram({ offers: [{ name: "fails", handler: fails }], logger }),
+  );
+  await turns();
+  const jobId = await scene.submit({ agent: "fails" });
+  await turns(10);
+  const about = { jobId, agent: "fails" };
+  assert.deepEqual(lines, [
+    { level: "info", message: "about to fail", fields: about },
+    {
+      level: "error",
+      message: `agent fails failed in ${jobId}`,
+      fields: { ...about, error: new Error("boom") },
+    },
+  ]);
 });
 
 test("a worker that is back and has a job no more loses it at once", async () => {

@@ -164,6 +164,8 @@ export class RemoteWorkers implements Disposable {
     if (!worker.isAway) return;
     const isAwaited = this.#away.has(worker);
     this.#away.set(worker, this.#clock.nowMs());
+    const { id: workerId } = worker;
+    this.#runtime.logger.info(`worker ${workerId} is away`, { workerId });
     if (!isAwaited) void this.#await(worker);
   }
 
@@ -184,6 +186,10 @@ export class RemoteWorkers implements Disposable {
     }
     this.#away.delete(worker);
     if (!worker.isAway) return;
+    const { id: workerId } = worker;
+    this.#runtime.logger.warn(`worker ${workerId} has not come back, and is forgotten`, {
+      workerId,
+    });
     this.#workers.get(worker.id)?.registration[Symbol.dispose]();
     this.#workers.delete(worker.id);
   }

@@ -28,6 +28,7 @@ import {
 import { HeldCredential } from "../credentials.ts";
 import { execute, type Handler } from "../in-process.ts";
 import { limits as wordLimits } from "../limits.ts";
+import type { Logger } from "../logger.ts";
 import { limits } from "./limits.ts";
 import {
   type Asked,
@@ -54,6 +55,8 @@ export type WorkerProgramOptions = {
   readonly jobsAtOnce?: number;
   /** Minted for this process if absent. Never to be used by two, nor by the next one. */
   readonly workerId?: string;
+  /** What agents have to say to whoever runs this process (`ctx.logger`), and where they failed. */
+  readonly logger?: Logger;
 };
 
 type Send = (type: string, payload: JsonObject) => void;
@@ -278,6 +281,7 @@ export class WorkerProgram {
       attempt: this.#voiceOf(run),
       signal: run.controller.signal,
       surroundings: {
+        logger: this.#options.logger,
         newId: (kind) => `${kind}_${randomUUID()}`,
         delegate: (_, wanted) => this.#delegate(run, wanted),
         credentialsOf: () => run.credentials,
@@ -289,7 +293,9 @@ export class WorkerProgram {
       },
     });
     const handler = this.#handlers.get(frame.agent) ?? unknownAgent;
-    void execute(handler, JSON.stringify(frame.input), context).then((outcome) =>
+    const onError = (error: unknown): void =>
+      context.logger.error(`agent ${frame.agent} failed in ${jobId}`, { error });
+    void execute(handler, JSON.stringify(frame.input), context, onError).then((outcome) =>
       this.#finish(run, outcome),
     );
   }
