@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { test } from "node:test";
 import { ARCPServer, connectWorker, type Handler } from "./arcp-server.ts";
 import { ARCPClient } from "./client/arcp/index.ts";
@@ -53,3 +55,48 @@ for (const workerGraceMs of [3_000, 600_000]) {
     assert(leftMs <= workerGraceMs && leftMs > workerGraceMs / 2, `${leftMs} ms are left`);
   });
 }
+
+test("a server whose socket cannot be closed says so, and has closed all the rest", async () => {
+  await using directory = await temporaryDirectory();
+  const server = await ARCPServer.open({ bearer, eventLog: directory.path });
+  const serving = await server.listen({ port: 0 });
+  const { close } = serving;
+  Object.assign(serving, { close: () => Promise.reject(new Error("stuck")) });
+  await assert.rejects(server.close(), { message: "stuck" });
+  await close.call(serving);
+  await using again = await ARCPServer.open({ bearer, eventLog: directory.path });
+  assert.equal(again.agents.length, 0);
+});
+
+/** How a program ends whose log has no more room. */
+function fillDisk(directory: string, options: string): { status: number | null; stderr: string } {
+  const program = `
+    import { ARCPServer } from ${JSON.stringify(join(import.meta.dirname, "arcp-server.ts"))};
+    const eventLog = ${JSON.stringify(directory)};
+    const server = await ARCPServer.open({ bearer: {}, eventLog, ${options} });
+    server.registerAgent("agent", async (_, ctx) => {
+      for (;;) await ctx.log("info", "x".repeat(10_000));
+    });
+    await server.submit({ agent: "agent", input: "null", principal: "ada" });
+    await new Promise((resolve) => setTimeout(resolve, 60_000));`;
+  const command = 'ulimit -f 2048 && exec "$0" --input-type=module -e "$1"';
+  const words = ["-c", command, process.execPath, program];
+  const { status, stderr } = spawnSync("/bin/sh", words, { encoding: "utf8", timeout: 50_000 });
+  return { status, stderr };
+}
+
+test("a disk without room ends the program, in words and not in a stack; or as the program wants it", async () => {
+  await using directory = await temporaryDirectory();
+  const ended = fillDisk(join(directory.path, "one"), "");
+  assert.equal(ended.status, 1);
+  assert.match(
+    ended.stderr,
+    /LogError: the log cannot be written: .*; this program ends; everything/,
+  );
+  assert.doesNotMatch(ended.stderr, /^ +at /m);
+  const own = fillDisk(
+    join(directory.path, "other"),
+    "onFatal: ({ code }) => { console.error(code); process.exit(7); }",
+  );
+  assert.deepEqual([own.status, own.stderr], [7, "cannot_write\n"]);
+});

@@ -16,7 +16,7 @@ import {
   type VendorHandler,
   type Verify,
 } from "./doors/arcp/index.ts";
-import { type Log, MemoryLog, SqliteLog } from "./log/index.ts";
+import { type Log, LogError, MemoryLog, SqliteLog } from "./log/index.ts";
 import { type Clock, keepTime, type Outcome, Plane, SteadyClock } from "./plane/index.ts";
 import {
   type AgentOptions,
@@ -184,6 +184,11 @@ export type ARCPServerOptions = DoorSettings & {
   readonly dataDirectory?: string;
   /** The same, as other runtimes call it: the directory of the log, or `memory`. */
   readonly eventLog?: string;
+  /**
+   * The log cannot be written, or we were wrong: nobody is answered any more, and the process is to end, lest it goes
+   * on without memory. By default it ends, with words that say why.
+   */
+  readonly onFatal?: (fault: unknown) => void;
 };
 
 export class ARCPServer implements AsyncDisposable {
@@ -201,16 +206,16 @@ export class ARCPServer implements AsyncDisposable {
   /** Rejects with a `LogError` if there is no log to be had in the directory. */
   static async open(options: ARCPServerOptions): Promise<ARCPServer> {
     await using opened = new AsyncDisposableStack();
-    const { workerGraceMs } = options;
+    const { workerGraceMs, onFatal = stop } = options;
     const directory = directoryOf(options);
     const log: Log = opened.use(
       directory === undefined ? new MemoryLog() : SqliteLog.open(directory),
     );
     // Whoever listens keeps the process alive, and whoever works; that time passes does not (ARCP-73).
     const clock = new SteadyClock({ keepsAlive: false });
-    const plane = opened.use(await Plane.open({ log, clock, workerGraceMs, onFault: stop }));
+    const plane = opened.use(await Plane.open({ log, clock, workerGraceMs, onFault: onFatal }));
     const stopping = new AbortController();
-    const timekeeping = keepTime(plane, clock, stopping.signal).catch(stop);
+    const timekeeping = keepTime(plane, clock, stopping.signal).catch(onFatal);
     opened.defer(async () => {
       stopping.abort();
       await timekeeping;
@@ -363,19 +368,20 @@ export class ARCPServer implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
+    // From the last to the first, whatever becomes of each.
+    await using steps = new AsyncDisposableStack();
     // Jobs have their time to unwind, also where nothing else keeps the process alive.
     const awake = setInterval(() => undefined, this.#graceMs + 1_000);
-    try {
-      // First: that they are cut off now is our doing, and none of their time is up because of it.
-      this.#remoteWorkers[Symbol.dispose]();
-      this.#door.sayGoodbye();
-      await this.#runtime.close({ graceMs: this.#graceMs });
-      await this.#door[Symbol.asyncDispose]();
+    steps.defer(() => clearInterval(awake));
+    steps.use(this.#opened);
+    steps.defer(async () => {
       await Promise.all([...this.#listening].map((serving) => serving.close()));
-      await this.#opened.disposeAsync();
-    } finally {
-      clearInterval(awake);
-    }
+    });
+    steps.use(this.#door);
+    steps.defer(() => this.#runtime.close({ graceMs: this.#graceMs }));
+    steps.defer(() => this.#door.sayGoodbye());
+    // That they are cut off now is our doing, and none of their time is up because of it.
+    steps.use(this.#remoteWorkers);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -448,6 +454,14 @@ function warn(fault: unknown): void {
 /** The log cannot be written, or we were wrong: the process must not go on without memory. */
 function stop(fault: unknown): void {
   setImmediate(() => {
-    throw fault;
+    throw fault instanceof LogError ? inWords(fault) : fault;
   });
+}
+
+/** Where in our sources it was noticed tells nobody anything. */
+function inWords({ code, message }: LogError): LogError {
+  const rest = "this program ends; everything that was acknowledged before is kept";
+  const told = new LogError(code, `${message}; ${rest}`);
+  told.stack = `${told.name}: ${told.message}`;
+  return told;
 }
