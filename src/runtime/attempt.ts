@@ -153,13 +153,18 @@ export class Attempt {
   async reserve(reservationId: string, amounts: readonly Amount[]): Promise<void> {
     const { jobId, attempt } = this;
     if (this.#isClosed) throw toArcpError(over(jobId));
-    await this.#must({ type: "job.reserve", jobId, attempt, reservationId, amounts });
+    const command = { type: "job.reserve", jobId, attempt, reservationId, amounts } as const;
+    const { refusal } = await this.#plane.submit(command, this.#caller, () => undefined);
+    if (refusal) throw toArcpError(refusal);
   }
 
   /** What the work came to. That is heard though nothing else is: it was spent. */
   async settle(reservationId: string, actual: readonly Amount[]): Promise<void> {
     const { jobId, attempt } = this;
-    await this.#must({ type: "job.settle", jobId, attempt, reservationId, actual });
+    const command = { type: "job.settle", jobId, attempt, reservationId, actual } as const;
+    const { refusal } = await this.#plane.submit(command, this.#caller, () => undefined);
+    // At the end of an attempt all that is open is settled by itself.
+    if (refusal) throw toArcpError(this.#isClosed ? over(jobId) : refusal);
   }
 
   /** The last word. If the job has ended otherwise, nothing happens, and it is said why. */
@@ -169,11 +174,6 @@ export class Attempt {
     const command = { type: "job.end", jobId, attempt, outcome } as const;
     const { refusal } = await this.#plane.submit(command, this.#caller, () => undefined);
     return refusal;
-  }
-
-  async #must(command: Parameters<Plane["submit"]>[0]): Promise<void> {
-    const { refusal } = await this.#plane.submit(command, this.#caller, () => undefined);
-    if (refusal) throw toArcpError(refusal);
   }
 
   #find(state: State): Job | undefined {

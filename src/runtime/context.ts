@@ -263,12 +263,19 @@ export class JobContext {
     const id = this.#surroundings.newId("reservation");
     const actual: Amount[] = [];
     await this.#attempt.reserve(id, [costMax]);
+    // Nothing said is all of it: what was under way may have cost it.
+    const settle = (): Promise<void> =>
+      this.#attempt.settle(id, actual.length > 0 ? actual : [costMax]);
+    let result: Result;
     try {
-      return await run((amount) => actual.push(amount), this.traceContext);
-    } finally {
-      // Nothing said is all of it: what was under way may have cost it.
-      await this.#attempt.settle(id, actual.length > 0 ? actual : [costMax]);
+      result = await run((amount) => actual.push(amount), this.traceContext);
+    } catch (error) {
+      // What it threw says more than that the job is over, and its money settled.
+      await settle().catch(() => undefined);
+      throw error;
     }
+    await settle();
+    return result;
   }
 
   /** Resolves with the target as it was compared, which is the one to use; rejects if it is not allowed. */

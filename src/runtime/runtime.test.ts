@@ -180,6 +180,37 @@ test("[ARCP-146] [ARCP-201] a tool that is not allowed is told as called and ref
   assert.equal(told.at(-1), 'success ["fulfilled","rejected"]');
 });
 
+test("what a tool threw is what is heard, though the job is over by then; what cannot be settled then is CANCELLED", async () => {
+  await using scene = await Scene.open();
+  const heard: unknown[] = [];
+  const { promise: unwound, resolve } = Promise.withResolvers<void>();
+  const told = scene.run(
+    async (_, context) => {
+      const { signal } = context;
+      const open = await context.reserve(dollar);
+      const broken = context.callTool({ tool: "ask", costMax: dollar }, async () => {
+        await once(signal, "abort");
+        throw new Error("the tool broke");
+      });
+      await broken.catch((error: Error) => heard.push(error.message));
+      await open.settle(dollar).catch((error: ArcpError) => heard.push(error.code));
+      const late = context.callTool({ tool: "ask", costMax: dollar }, () => heard.push("called"));
+      await late.catch((error: ArcpError) => heard.push(error.code));
+      resolve();
+    },
+    {
+      runMsMax: 5_000,
+      capabilities: { "cost.budget": ["USD:3.00"], "tool.call": ["ask"] },
+    },
+  );
+  await turns(10);
+  scene.clock.leap(5_000);
+  scene.plane.tick();
+  assert.match((await told).at(-1) ?? "", /^timed_out/);
+  await unwound;
+  assert.deepEqual(heard, ["the tool broke", "CANCELLED", "CANCELLED"]);
+});
+
 test("[ARCP-124] [ARCP-127] a streamed result is told in pieces, the last of which says so; what is returned beside it is left out", async () => {
   await using scene = await Scene.open();
   const told = await scene.run(async (_, context) => {

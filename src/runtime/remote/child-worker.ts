@@ -3,7 +3,6 @@
  * time it dies young; it ends with its owner. What it had is lost with it, and is known to be.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fromChild, type Transport } from "../../transport/index.ts";
 import { limits } from "./limits.ts";
@@ -45,16 +44,17 @@ export function startChildWorker(
   let child: ChildProcess | undefined;
   const run = async (): Promise<void> => {
     const { restartMs = limits.restartMsMin } = options;
-    let waitMs = restartMs;
+    let youngDeaths = 0;
     while (!ending.signal.aborted) {
       const startedMs = performance.now();
       child = start(command, args, options);
       const exit = await endOf(child, ending.signal);
       child = undefined;
-      options.onExit?.(exit);
+      tell(options, exit);
       if (ending.signal.aborted) return;
-      const wasSound = performance.now() - startedMs >= limits.soundMs;
-      waitMs = wasSound ? restartMs : Math.min(2 * waitMs, limits.restartMsMax);
+      if (performance.now() - startedMs >= limits.soundMs) youngDeaths = 0;
+      const waitMs = waitAfter(youngDeaths, restartMs);
+      youngDeaths += 1;
       await sleep(waitMs, undefined, { signal: ending.signal }).catch(() => {});
     }
   };
@@ -68,6 +68,20 @@ export function startChildWorker(
       await over;
     },
   };
+}
+
+/** That somebody cannot hear of an end is no reason to start no other. */
+function tell({ onExit }: ChildWorkerOptions, exit: ChildExit): void {
+  try {
+    onExit?.(exit);
+  } catch (error) {
+    process.emitWarning(error instanceof Error ? error : String(error));
+  }
+}
+
+/** Until the next one is started, after so many that died young before this one. */
+export function waitAfter(youngDeaths: number, restartMs: number): number {
+  return Math.min(restartMs * 2 ** youngDeaths, limits.restartMsMax);
 }
 
 function start(
@@ -86,11 +100,14 @@ function start(
 }
 
 /** Resolves when it has ended, by itself or because its owner did. */
-async function endOf(child: ChildProcess, signal: AbortSignal): Promise<ChildExit> {
-  const exited = once(child, "exit").then(
-    ([code, name]): ChildExit => ({ code, signal: name }),
-    (error: unknown): ChildExit => ({ code: null, signal: null, error }),
-  );
+export async function endOf(child: ChildProcess, signal: AbortSignal): Promise<ChildExit> {
+  const exited = new Promise<ChildExit>((resolve) => {
+    child.once("exit", (code, name) => resolve({ code, signal: name }));
+    // One that runs, or has run, could not be signalled: that is not its end, and must not be ours.
+    child.on("error", (error) => {
+      if (child.pid === undefined) resolve({ code: null, signal: null, error });
+    });
+  });
   const asked = new Promise<undefined>((resolve) => {
     const stop = (): void => resolve(undefined);
     if (signal.aborted) stop();
