@@ -7,10 +7,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { mkdir, mkdtempDisposable, open, readFile } from "node:fs/promises";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../src/testing/free-port.ts";
 
 export interface Server extends AsyncDisposable {
   readonly name: string;
@@ -144,13 +145,7 @@ function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** Loopback only. Another program could take the port meanwhile; the server then says so and ends. */
+/** Loopback only. */
 export async function freeAddress(): Promise<string> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const address = probe.address();
-  if (address === null || typeof address === "string") throw new Error("a TCP port was expected");
-  probe.close();
-  await once(probe, "close");
-  return `${address.address}:${address.port}`;
+  return `127.0.0.1:${await freePort()}`;
 }

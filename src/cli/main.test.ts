@@ -8,6 +8,7 @@ import { networkInterfaces, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "../testing/free-port.ts";
 import { GrpcClient } from "../testing/grpc-client.ts";
 import { version } from "./version.ts";
 
@@ -381,11 +382,6 @@ async function openPort(): Promise<AsyncDisposable & { readonly port: number }> 
       await once(server, "close");
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  await using opened = await openPort();
-  return opened.port;
 }
 
 /** Asks again until it does not fail. */

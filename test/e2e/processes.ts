@@ -5,11 +5,12 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+
+export { freePort } from "../../src/testing/free-port.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -190,16 +191,6 @@ export async function tipstaff(...words: readonly string[]): Promise<Output> {
     child.kill("SIGKILL");
     leftovers.delete(kill);
   }
-}
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return address !== null && typeof address === "object" ? address.port : 0;
 }
 
 /**

@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
+import { freePort } from "../../src/testing/free-port.ts";
 import { ArcpCommand, arcp } from "../cli/arcp-command.ts";
 import { scratch, until } from "../e2e/processes.ts";
-import { freePort, preparePythonSdk, start, startExampleServer } from "./arcp/python-sdk.ts";
+import { preparePythonSdk, start, startExampleServer } from "./arcp/python-sdk.ts";
 
 const sdk = await preparePythonSdk();
 const skip = "unavailable" in sdk ? sdk.unavailable : false;

@@ -2,10 +2,11 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
+import { freePort } from "../../../src/testing/free-port.ts";
 import { pip, prepareEnvironment, pythonIn } from "../environment.ts";
 
 const sdk = "agentruntimecontrolprotocol==1.1.3";
@@ -130,17 +131,6 @@ export function start(
       await exited;
     },
   };
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }
 
 /** Not by the line it prints: some print it before they listen. */

@@ -5,6 +5,7 @@ machine only, belongs to one test (or, where it says so, to one process of tests
 """
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -28,9 +29,15 @@ def pytest_configure(config):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """None of those that the system gives to whoever asks for any: one of these could be gone by then."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
 
 
 def accepts(port):
@@ -85,7 +92,12 @@ class Daemon:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors
             )
-        eventually(self._is_up, why="the daemon did not accept connections")
+        try:
+            eventually(self._is_up, why="the daemon did not accept connections")
+        except BaseException:
+            # Nobody has it yet who could end it.
+            self.process.kill()
+            raise
 
     def _is_up(self):
         assert self.process.poll() is None, f"the daemon ended: {self.errors()}"
