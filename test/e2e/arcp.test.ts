@@ -143,7 +143,8 @@ function judge(heards: readonly Heard[], place: Place, to: number): void {
   }
 }
 
-describe("jobs that survive what happens to those who run them", () => {
+// Each has a directory and a port of its own, and most of its time waits for a process to be there, or back.
+describe("jobs that survive what happens to those who run them", { concurrency: 3 }, () => {
   test("a runtime that is killed again and again loses no word of its jobs, and runs none twice that may not", async (context) => {
     context.diagnostic(`CRASH_SEED=${seed}`);
     using directory = scratch();

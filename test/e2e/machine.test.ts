@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { suite, test } from "node:test";
+import { after, before, suite, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { removeStatusFile, writeStatusFile } from "../../src/status-files/index.ts";
 import type { Sightings } from "../../src/wire/api/index.ts";
@@ -22,16 +22,21 @@ const executable = findBrowser();
 const mustRun = process.env["CI"] === "true";
 const skip = executable === undefined && !mustRun && "there is no Chromium on this machine";
 
-suite("agents of this machine", { skip }, () => {
-  test("who waits is on the first page within seconds, and its day is in the log", async () => {
+suite("agents of this machine", { skip, concurrency: 3 }, () => {
+  let browser: Browser;
+  before(async () => {
     assert(executable, "there is no Chromium on this machine, and CI must have one");
+    browser = await launchBrowser(executable);
+  });
+  after(() => browser?.close());
+
+  test("who waits is on the first page within seconds, and its day is in the log", async () => {
     using place = scratch();
     const directory = join(place.path, "status");
     writeStatusFile(directory, record({ state: "working", summary: "npm test" }));
     await using daemon = await Up.start(place.path, directory);
-    await using browser = new Browsing(await launchBrowser(executable));
-    const now = await browser.visit(await daemon.link("/"));
-    const machine = await browser.visit(await daemon.link("/machine/claude-code-1"));
+    const now = await visit(browser, await daemon.link("/"));
+    const machine = await visit(browser, await daemon.link("/machine/claude-code-1"));
     await shows(now, "main", /Nothing needs you.*On this machine.*claude-code.*working npm test/s);
     await shows(machine, "tbody", /working.*claude-code.*\/src\/billing.*npm test.*hook · \d+ s/s);
 
@@ -57,19 +62,17 @@ suite("agents of this machine", { skip }, () => {
   });
 
   test("a page without the link is not told of what only files tell", async () => {
-    assert(executable, "there is no Chromium on this machine, and CI must have one");
     using place = scratch();
     const directory = join(place.path, "status");
     writeStatusFile(directory, record({ state: "input-required", summary: "delete 3 files?" }));
     await using daemon = await Up.start(place.path, directory);
-    await using browser = new Browsing(await launchBrowser(executable));
-    const now = await browser.visit(daemon.url);
+    const now = await visit(browser, daemon.url);
     await shows(
       now,
       "main",
       /Nothing needs you.*On this machine.*opened by a link: tipstaff dash/s,
     );
-    const machine = await browser.visit(`${daemon.url}/machine`);
+    const machine = await visit(browser, `${daemon.url}/machine`);
     await shows(machine, ".list", /opened by a link\. tipstaff dashboard prints one/);
     for (const page of [now, machine]) {
       assert.doesNotMatch(await page.locator("body").innerText(), /delete 3 files|claude-code-1/);
@@ -77,14 +80,12 @@ suite("agents of this machine", { skip }, () => {
   });
 
   test("hostile texts of a file stay text", async () => {
-    assert(executable, "there is no Chromium on this machine, and CI must have one");
     using place = scratch();
     const directory = join(place.path, "status");
     const summary = '<img src=x onerror="document.title=1">\u202e\u0007';
     writeStatusFile(directory, record({ state: "input-required", summary }));
     await using daemon = await Up.start(place.path, directory);
-    await using browser = new Browsing(await launchBrowser(executable));
-    const page = await browser.visit(await daemon.link("/"));
+    const page = await visit(browser, await daemon.link("/"));
     await shows(page, ".needs", /<img src=x onerror="document.title=1">/);
     assert.equal(await page.locator("main img").count(), 0);
     const { stdout } = await tipstaff("history", "claude-code", ...daemon.words);
@@ -168,22 +169,11 @@ class Up implements AsyncDisposable {
   }
 }
 
-class Browsing implements AsyncDisposable {
-  readonly #browser: Browser;
-
-  constructor(browser: Browser) {
-    this.#browser = browser;
-  }
-
-  async visit(address: string): Promise<Page> {
-    const page = await this.#browser.newPage({ viewport: { width: 1_280, height: 800 } });
-    await page.goto(address);
-    return page;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#browser.close();
-  }
+/** In a profile of its own. */
+async function visit(browser: Browser, address: string): Promise<Page> {
+  const page = await browser.newPage({ viewport: { width: 1_280, height: 800 } });
+  await page.goto(address);
+  return page;
 }
 
 async function shows(page: Page, where: string, words: RegExp): Promise<void> {
