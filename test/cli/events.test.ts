@@ -160,7 +160,10 @@ class Follower implements Disposable {
 }
 
 async function register(dataDirectory: string, name: string): Promise<Agent> {
-  return await call({ "data-dir": dataDirectory }, "registerAgent", { card: { name } });
+  return await call({ "data-dir": dataDirectory }, "registerAgent", {
+    card: { name },
+    ttlMs: 600_000,
+  });
 }
 
 async function watchers(dataDirectory: string, count: number): Promise<void> {
