@@ -174,6 +174,8 @@ function Entries({
     if (before === undefined) return;
     try {
       const page = await call("listEntries", { ...asked, before, limit: pageSize });
+      // Somebody who is quick has asked twice, and has these already.
+      if (next.value !== before) return;
       const all = [...(rows.value ?? []), ...page.rows];
       // The newest make room: going further back has an end in memory, not in the log.
       rows.value = all.slice(-limits.rowsHeldMax);
