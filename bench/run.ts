@@ -7,6 +7,7 @@ import { type Bench, TableReport, writeBetweenMarkers } from "./report.ts";
 const benches: ReadonlyMap<string, () => Promise<Bench>> = new Map<string, () => Promise<Bench>>([
   ["leases-against-etcd", () => import("./leases-against-etcd.ts")],
   ["arcp-against-python", () => import("./arcp-against-python.ts")],
+  ["arcp-with-python-client", () => import("./arcp-with-python-client.ts")],
   ["arcp-memory", () => import("./arcp-memory.ts")],
   ["fan-out", () => import("./fan-out.ts")],
   ["find", () => import("./find.ts")],

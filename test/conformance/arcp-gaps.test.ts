@@ -3,7 +3,7 @@
  * its note, and the test becomes one of what is so. Others stand beside what they are about.
  */
 import assert from "node:assert/strict";
-import { globSync, readFileSync } from "node:fs";
+import { globSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
@@ -100,8 +100,4 @@ test("[ARCP-235] NOT MET and [ARCP-236] NOT MET: nothing here runs the TypeScrip
 test("[PYA-5] every vector has its proof, and none is noted as not met", () => {
   const open = vectors.filter(({ provenBy, notMet }) => provenBy.length === 0 || notMet);
   assert.deepEqual(open, []);
-});
-
-test("[PYA-7] NOT MET: speed is reported with a load generator of ours, not with the Python client", () => {
-  assert(readFileSync("bench/README.md", "utf8").includes("All are under one load generator"));
 });
