@@ -185,7 +185,10 @@ test("a slip of the finger is told with what may be meant", () => {
 test("what is missing or too much is named", () => {
   for (const [words, said] of [
     [["leases", "get"], /needs <task>/],
-    [["leases", "get", "a", "b"], /takes no b/],
+    [["leases", "get", "a", "b"], /takes no b$/],
+    [["arcp", "submit", "echo"], /takes no echo; did you mean --agent echo\?/],
+    [["arcp", "tail", "job_1"], /takes no job_1; did you mean --job-id job_1\?/],
+    [["arcp", "tail", "--job-id", "job_1", "job_2"], /takes no job_2$/],
     [["policies", "check", "a", "b"], /needs <resource>/],
     [["leases", "--limit", "--json"], /--limit needs a value/],
     [["leases", "get", "a", "--json=yes"], /--json takes no value/],

@@ -184,7 +184,10 @@ function parseFlags(command: CommandRow, given: readonly string[]): Invocation {
   }
   const extra = words[expected.length];
   if (extra !== undefined && !expected.at(-1)?.isMany) {
-    return wrong(`${command.name} takes no ${printable(extra)}`);
+    const given = printable(extra);
+    const meant = flags.find(({ name, isNeeded }) => isNeeded && values[name] === undefined);
+    const hint = meant ? `; did you mean --${meant.name} ${given}?` : "";
+    return wrong(`${command.name} takes no ${given}${hint}`);
   }
   return { kind: "run", command, values, words };
 }

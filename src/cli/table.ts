@@ -11,6 +11,8 @@ export type Flag = {
   readonly value?: string;
   /** May be given more than once. */
   readonly isRepeated?: true;
+  /** There is no doing without it: a word that belongs nowhere else was probably meant for it. */
+  readonly isNeeded?: true;
   readonly help: string;
   /** For the help; whoever runs the command applies it, and so knows what was asked for. */
   readonly default?: string;
@@ -191,7 +193,7 @@ const agentsModule: Flag = {
   value: "module",
   help: "a module with agents: export const agents = { name: handler }, or export default (server) => …",
 };
-const jobId: Flag = { name: "job-id", value: "id", help: "the job; needed" };
+const jobId: Flag = { name: "job-id", value: "id", isNeeded: true, help: "the job; needed" };
 const runtimeExits = [
   [1, "the job failed, or the runtime refuses"],
   [3, "no runtime answers, or not to this token"],
@@ -982,7 +984,7 @@ export const commands: readonly CommandRow[] = [
     ],
     flags: [
       ...runtimeFlags,
-      { name: "agent", value: "agent", help: "its name, or name@version; needed" },
+      { name: "agent", value: "agent", isNeeded: true, help: "its name, or name@version; needed" },
       {
         name: "input",
         value: "json|@file|-",
@@ -1066,7 +1068,7 @@ export const commands: readonly CommandRow[] = [
         value: "path",
         help: "the directory of arcp serve or of tipstaff up, or a file of the Python or TypeScript SDK; it is only read",
       },
-      { name: "session", value: "id", help: "the session; needed" },
+      { name: "session", value: "id", isNeeded: true, help: "the session; needed" },
       { name: "after-seq", value: "number", help: "only what came after this event", default: "0" },
       { name: "job-id", value: "id", help: "only what is about this job" },
       {
