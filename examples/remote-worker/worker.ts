@@ -24,6 +24,8 @@ try {
     token: ARCP_TOKEN,
     offers: [{ name: "count", version: "1.0.0", handler: count }],
     jobsAtOnce: 4,
+    // Who asked is told that a handler failed; where it did is told here.
+    logger: console,
     // A runtime that was there once comes back; one that never was may be somewhere else.
     onLost: () => isThere || console.error(`nobody answers at ${ARCP_URL}; trying again`),
   });
