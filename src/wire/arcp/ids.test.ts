@@ -59,6 +59,20 @@ test("[ARCP-1] ULIDs of one process only grow, though its clock stands still or 
   );
 });
 
+test("[ARCP-1] each millisecond has a chance of its own, though it is asked for by the score", () => {
+  let [nowMs, asked] = [1_700_000_000_000, 0];
+  const next = monotonicUlids({
+    nowMs: () => nowMs++,
+    fill: (bytes) => {
+      asked += 1;
+      for (let at = 0; at < bytes.length; at += 10) bytes.set([asked, at / 10], at);
+    },
+  });
+  const minted = Array.from({ length: 1_000 }, () => next().slice(-16));
+  assert.equal(new Set(minted).size, 1_000);
+  assert(asked > 1 && asked < 100, `${asked}`);
+});
+
 test("[ARCP-1] ids have the forms of the protocol", () => {
   const bare = ulid(1_700_000_000_000, 7n);
   assert.match(printId("envelope", bare), /^msg_[0-9A-Z]{26}$/);
