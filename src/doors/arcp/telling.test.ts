@@ -5,19 +5,22 @@ import { MemoryLog } from "../../log/index.ts";
 import { emit, endJob, openSession, startJob, submitJob } from "../../testing/commands.ts";
 import { openPlane, test as somebody, turns } from "../../testing/test-plane.ts";
 import { Audience } from "./audience.ts";
+import { limits } from "./limits.ts";
 import { type Outlet, Telling } from "./telling.ts";
 
-/** Takes one at a time, when it is let. */
+/** Takes one at a time, when it is let, until it is quick. */
 class SlowOutlet implements Outlet {
   readonly told: string[] = [];
   isLost = false;
+  isQuick = false;
   readonly queuedBytes = 0;
   readonly #waiting: (() => void)[] = [];
 
   async drained(): Promise<void> {}
 
-  tell(_: unknown, eventSequence: number): Promise<void> {
+  tell(_: unknown, eventSequence: number): Promise<void> | undefined {
     this.told.push(`#${eventSequence}`);
+    if (this.isQuick) return undefined;
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
@@ -123,4 +126,58 @@ test("who cannot be told something is let go; others are told, and the plane goe
   assert.equal(ada.outlet.isLost, true);
   assert.equal(faults.length, 1);
   assert.deepEqual(bob.outlet.told, ["#1"]);
+});
+
+/** Counts how often a stream is read. */
+class CountingLog extends MemoryLog {
+  reads = 0;
+
+  override async readStream(
+    ...asked: Parameters<MemoryLog["readStream"]>
+  ): ReturnType<MemoryLog["readStream"]> {
+    this.reads += 1;
+    return super.readStream(...asked);
+  }
+}
+
+test("who is behind has caught up with its own jobs, however much happens to others", async () => {
+  const log = new CountingLog();
+  await using opened = await openPlane({ log });
+  const { plane } = opened;
+  const audience = new Audience();
+  using _ = plane.tap((entries) => audience.hear(entries));
+  for (const name of ["ada", "bob"]) {
+    await plane.submit(openSession(name), somebody, () => undefined);
+    await plane.submit(submitJob(`job_${name}`, name), somebody, () => undefined);
+    await plane.submit(startJob(`job_${name}`), somebody, () => undefined);
+  }
+  await plane.submit(emit("job_ada"), somebody, () => undefined);
+  const outlet = new SlowOutlet();
+  const telling = new Telling({
+    plane,
+    audience,
+    sessionId: sessionId("sess_ada"),
+    outlet,
+    afterEventSequence: 0,
+    onFault: (fault) => assert.fail(String(fault)),
+  });
+  telling.start();
+  await turns();
+  const { reads } = log;
+  for (let count = 0; count <= limits.entriesBehindMax; count += 1) {
+    await plane.submit(emit("job_bob"), somebody, () => undefined);
+  }
+  await plane.submit(submitJob("job_more", "ada"), somebody, () => undefined);
+  await plane.submit(startJob("job_more"), somebody, () => undefined);
+  await plane.submit(emit("job_more"), somebody, () => undefined);
+  await plane.submit(emit("job_ada"), somebody, () => undefined);
+  assert.deepEqual(outlet.told, ["#1"]);
+  outlet.isQuick = true;
+  await outlet.take();
+  assert.deepEqual(outlet.told, ["#1", "#2", "#3"]);
+  assert.equal(
+    log.reads - reads,
+    1,
+    "to see that its own stream has nothing more, and no second time",
+  );
 });

@@ -71,6 +71,8 @@ export class Telling {
   #unblock: (() => void) | undefined;
   /** What came while it was behind, if not too much. */
   #waiting: Entry[] | "too many" = [];
+  /** Whose events may be its own by then: what it followed when it looked at what it missed, and since. */
+  #mayFollow = new Set<JobId>();
   #isBehind = true;
   /** While the other side takes less than it is told: what its jobs wait for. */
   #slow: { readonly over: Promise<void>; readonly end: () => void } | undefined;
@@ -150,9 +152,27 @@ export class Telling {
       this.#live(entry);
       return;
     }
-    if (this.#waiting === "too many") return;
+    if (this.#waiting === "too many" || !this.#mayConcern(entry)) return;
     this.#waiting.push(entry);
     if (this.#waiting.length > limits.entriesBehindMax) this.#waiting = "too many";
+  }
+
+  /** Others' events would only crowd out its own. */
+  #mayConcern({ event }: Entry): boolean {
+    switch (event.type) {
+      case "job.emitted":
+      case "job.ended":
+        return this.#mayFollow.has(event.jobId);
+      case "job.accepted":
+        this.#mayFollow.add(event.job.id);
+        return true;
+      case "job.joined":
+      case "session.followed":
+        this.#mayFollow.add(event.jobId);
+        return true;
+      default:
+        return true;
+    }
   }
 
   /** All that is durable has been heard. */
@@ -285,6 +305,7 @@ export class Telling {
       const journal = sessions.journals.get(sessionId);
       const last = lastEventSequence(sessions, sessionId);
       const { oldestSequence } = plane;
+      this.#mayFollow = new Set(journal?.follows);
       return (
         journal && {
           last,
