@@ -167,14 +167,21 @@ describe("jobs", { concurrency: 2 }, () => {
     const second = await run("submit", "painter", "--detach");
     const id = second.stdout.trim();
     assert.equal(second.stderr, "waits for painter; the only one is busy\n");
-    const tailing = run("tail", id);
+    const tailing = spawn(executable, ["job", "tail", id, "--data-dir", data]);
+    const ended = once(tailing, "close");
+    let tailed = "";
+    tailing.stdout.setEncoding("utf8").on("data", (text: string) => {
+      tailed += text;
+    });
+    await until(() => tailed.includes("waits for"), "the tail to say why it has nothing to say");
     gone.abort();
     const none = "waits for painter; none is connected";
     const isTold = async (): Promise<boolean> => (await run("list")).stdout.includes(none);
     while (!(await isTold()));
     assert.match((await tipstaff("ps", "--data-dir", data)).stdout, new RegExp(none));
     await run("cancel", id, "--yes");
-    assert.match((await tailing).stdout, /^painter job_\w+\n {2}waits for painter; /);
+    await ended;
+    assert.match(tailed, /^painter job_\w+\n {2}waits for painter; /);
   });
 
   test("on a terminal ctrl-c cancels the job, and the line that showed how it stands is gone", async () => {
