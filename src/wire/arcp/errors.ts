@@ -165,27 +165,28 @@ export type ArcpErrorClass = new (
 
 /** A class for each code, for those who like to catch by class. All of them are `ArcpError`s. */
 export const errorClasses: Readonly<Record<ErrorCode, ArcpErrorClass>> = {
-  PERMISSION_DENIED: errorClass("PERMISSION_DENIED", "PermissionDeniedError"),
-  LEASE_SUBSET_VIOLATION: errorClass("LEASE_SUBSET_VIOLATION", "LeaseSubsetViolationError"),
-  JOB_NOT_FOUND: errorClass("JOB_NOT_FOUND", "JobNotFoundError"),
-  DUPLICATE_KEY: errorClass("DUPLICATE_KEY", "DuplicateKeyError"),
-  AGENT_NOT_AVAILABLE: errorClass("AGENT_NOT_AVAILABLE", "AgentNotAvailableError"),
-  AGENT_VERSION_NOT_AVAILABLE: errorClass(
-    "AGENT_VERSION_NOT_AVAILABLE",
-    "AgentVersionNotAvailableError",
-  ),
-  CANCELLED: errorClass("CANCELLED", "CancelledError"),
-  TIMEOUT: errorClass("TIMEOUT", "TimeoutError"),
-  RESUME_WINDOW_EXPIRED: errorClass("RESUME_WINDOW_EXPIRED", "ResumeWindowExpiredError"),
-  HEARTBEAT_LOST: errorClass("HEARTBEAT_LOST", "HeartbeatLostError"),
-  LEASE_EXPIRED: errorClass("LEASE_EXPIRED", "LeaseExpiredError"),
-  BUDGET_EXHAUSTED: errorClass("BUDGET_EXHAUSTED", "BudgetExhaustedError"),
-  INVALID_REQUEST: errorClass("INVALID_REQUEST", "InvalidRequestError"),
-  UNAUTHENTICATED: errorClass("UNAUTHENTICATED", "UnauthenticatedError"),
-  INTERNAL_ERROR: errorClass("INTERNAL_ERROR", "InternalError"),
+  PERMISSION_DENIED: errorClass("PERMISSION_DENIED"),
+  LEASE_SUBSET_VIOLATION: errorClass("LEASE_SUBSET_VIOLATION"),
+  JOB_NOT_FOUND: errorClass("JOB_NOT_FOUND"),
+  DUPLICATE_KEY: errorClass("DUPLICATE_KEY"),
+  AGENT_NOT_AVAILABLE: errorClass("AGENT_NOT_AVAILABLE"),
+  AGENT_VERSION_NOT_AVAILABLE: errorClass("AGENT_VERSION_NOT_AVAILABLE"),
+  CANCELLED: errorClass("CANCELLED"),
+  TIMEOUT: errorClass("TIMEOUT"),
+  RESUME_WINDOW_EXPIRED: errorClass("RESUME_WINDOW_EXPIRED"),
+  HEARTBEAT_LOST: errorClass("HEARTBEAT_LOST"),
+  LEASE_EXPIRED: errorClass("LEASE_EXPIRED"),
+  BUDGET_EXHAUSTED: errorClass("BUDGET_EXHAUSTED"),
+  INVALID_REQUEST: errorClass("INVALID_REQUEST"),
+  UNAUTHENTICATED: errorClass("UNAUTHENTICATED"),
+  INTERNAL_ERROR: errorClass("INTERNAL_ERROR"),
 };
 
-function errorClass(code: ErrorCode, name: string): ArcpErrorClass {
+/** `DUPLICATE_KEY` is a `DuplicateKeyError`, `INTERNAL_ERROR` an `InternalError`. */
+function errorClass(code: ErrorCode): ArcpErrorClass {
+  const name = code
+    .replace(/(?:_ERROR)?$/, "_ERROR")
+    .replace(/_?(.)([^_]*)/g, (_, first: string, rest: string) => first + rest.toLowerCase());
   const made = class extends ArcpError {
     override readonly name: string = name;
 
