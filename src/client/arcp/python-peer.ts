@@ -3,7 +3,13 @@
  * how it treats everybody else. What that runtime's frames look like, the wire room reads; this is about what
  * it does and leaves undone.
  */
-import { ArcpError, type Dialect, dialects, isObject, isTraceId } from "../../wire/arcp/index.ts";
+import {
+  ArcpError,
+  type Dialect,
+  isObject,
+  isTraceId,
+  pythonFrames,
+} from "../../wire/arcp/index.ts";
 import type { Request, Waiting } from "./pending.ts";
 
 export type PeerTraits = {
@@ -114,7 +120,7 @@ export function checkForPython(
   { type, traceId, payload }: Request,
   frame: { readonly bytes: number; readonly isLine: boolean },
 ): ArcpError | undefined {
-  const { messageBytesMax = 0, lineBytesMax = 0 } = dialects.python;
+  const { messageBytesMax, lineBytesMax } = pythonFrames;
   const bytesMax = frame.isLine ? lineBytesMax : messageBytesMax;
   if (frame.bytes > bytesMax) {
     return refused(`a message to this runtime has at most ${bytesMax} bytes, not ${frame.bytes}`);

@@ -34,11 +34,20 @@ export type DialectTraits = {
 
 export type ChunkSize = { readonly bytesMax: number; readonly printedBytesMax: number };
 
-/** Fits into 1 MiB, envelope included: not only Python's client reads no more. */
-const usualChunk: ChunkSize = {
-  bytesMax: limits.chunkBytes,
-  printedBytesMax: 1_048_576 - limits.headBytesMax,
+const messageBytesMax = 1_048_576;
+const lineBytesMax = 65_536;
+
+/** What Python's SDK reads at most. */
+export const pythonFrames: { readonly messageBytesMax: number; readonly lineBytesMax: number } = {
+  messageBytesMax,
+  lineBytesMax,
 };
+
+/**
+ * Not only Python's client reads no more. The marks here let a bundle leave `dialects` out, which is for runtimes: a
+ * bundler takes a look at `limits` for something that must be done.
+ */
+const usualChunk: ChunkSize = /* @__PURE__ */ chunkWithin(messageBytesMax, "chunkBytes");
 
 export const dialects: Readonly<Record<Dialect, DialectTraits>> = {
   spec: {
@@ -53,16 +62,18 @@ export const dialects: Readonly<Record<Dialect, DialectTraits>> = {
   python: {
     rejectWith: "session.error",
     holdAfterSubscribedMs: 25,
-    messageBytesMax: 1_048_576,
-    lineBytesMax: 65_536,
+    messageBytesMax,
+    lineBytesMax,
     chunk: usualChunk,
-    lineChunk: {
-      bytesMax: limits.lineChunkBytes,
-      printedBytesMax: 65_536 - limits.headBytesMax,
-    },
+    lineChunk: /* @__PURE__ */ chunkWithin(lineBytesMax, "lineChunkBytes"),
     issueWithinMs: 4_000,
   },
 };
+
+/** Its frame has room for the envelope. */
+function chunkWithin(frameBytesMax: number, size: "chunkBytes" | "lineChunkBytes"): ChunkSize {
+  return { bytesMax: limits[size], printedBytesMax: frameBytesMax - limits.headBytesMax };
+}
 
 /** Only that client offers a list of agents, and has ids without a prefix (PYR-1). */
 export function dialectOfHello(hello: Envelope, option: DialectOption = "auto"): Dialect {

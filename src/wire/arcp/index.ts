@@ -49,6 +49,7 @@ export {
   type DialectTraits,
   dialectOfWelcome,
   dialects,
+  pythonFrames,
   type RejectionOptions,
   rejectionType,
 } from "./dialect.ts";
