@@ -369,6 +369,27 @@ test("[ARCP-209] a job that was asked for again under its key is not cancelled f
   assert.equal(runtime.ofType("job.cancel").length, 0);
 });
 
+test("[ARCP-209] a job that was asked for twice under its key is cancelled once both have withdrawn", async () => {
+  await using scene = await open();
+  const { client, runtime } = scene;
+  const [first, second] = [aborting(new Error("slow")), aborting(new Error("slower"))];
+  const submit = async ({ signal }: { readonly signal: AbortSignal }) => {
+    void expecting(client.submit({ agent: "a", idempotencyKey: "k", signal }));
+    return runtime.last("job.submit");
+  };
+  const one = await submit(first);
+  first.abort();
+  const two = await submit(second);
+  await runtime.accept(one, "job_1");
+  assert.equal(runtime.ofType("job.cancel").length, 0);
+  second.abort();
+  await runtime.accept(two, "job_1");
+  assert.deepEqual(
+    runtime.ofType("job.cancel").map(({ jobId }) => jobId),
+    ["job_1"],
+  );
+});
+
 test("a connect that is aborted rejects with the reason, whatever it waits for, and leaves nothing open", async () => {
   const reason = new Error("changed my mind");
   const silent = new ScriptedRuntime({ greet: () => undefined });

@@ -215,8 +215,7 @@ export class ARCPClient implements AsyncDisposable {
           // It is followed in any case: how it ends answers none of those who wait.
           const following = this.#session.accepted(accepted, envelope);
           if (isAbandoned()) {
-            const { jobId } = accepted;
-            if (!this.#session.isWanted(jobId, key)) this.#cancelQuietly(jobId, "client.abort");
+            this.#withdraw(accepted.jobId, following, key);
             return;
           }
           if (signal) this.#cancelOnAbort(accepted.jobId, following, signal);
@@ -362,6 +361,13 @@ export class ARCPClient implements AsyncDisposable {
     const { promise, resolve, reject } = Promise.withResolvers<Value>();
     const waiting = this.#session.ask(callOf(resolve, reject, () => waiting.isAbandoned));
     return orAborted(promise, signal, () => this.#session.abandon(waiting));
+  }
+
+  /** A job that nobody wants is cancelled. */
+  #withdraw(jobId: string, following: Following, key: string | undefined): void {
+    following.isAbandoned = true;
+    if (this.#session.jobs.isWanted(jobId) || this.#session.isAskedFor(key)) return;
+    this.#cancelQuietly(jobId, "client.abort");
   }
 
   #cancelOnAbort(jobId: string, following: Following, signal: AbortSignal): void {

@@ -32,6 +32,8 @@ export type EventsOptions = {
 export class Following {
   /** Settles in any case; that nobody looks is no fault of a program's (ARCP-208). */
   readonly done: Promise<JobDone>;
+  /** Nobody wants the job on its account any more. */
+  isAbandoned = false;
   readonly #done = Promise.withResolvers<JobDone>();
   readonly #feeds = new Set<Feed<ReceivedEvent>>();
   #chunks = chunkFeed();

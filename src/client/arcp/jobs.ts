@@ -41,6 +41,12 @@ export class Jobs {
     return this.#forgotten.has(jobId) && !this.#followed.has(jobId);
   }
 
+  /** Whether somebody who has submitted it still wants it. */
+  isWanted(jobId: string): boolean {
+    const { submitted = [] } = this.get(jobId) ?? {};
+    return [...submitted].some(({ isAbandoned }) => !isAbandoned);
+  }
+
   all(): readonly Followed[] {
     return [...this.#followed.values()];
   }

@@ -109,10 +109,9 @@ export class Session implements SessionListener {
     return following;
   }
 
-  /** Whether another submit has the job, or will have it: who asks again under a key gets the same one. */
-  isWanted(jobId: string, key: string | undefined): boolean {
-    const followers = this.jobs.get(jobId)?.submitted.size ?? 0;
-    return followers > 1 || (key !== undefined && this.#pending.hasKey(key));
+  /** Whether somebody will get the job of this key: who asks again gets the same one. */
+  isAskedFor(key: string | undefined): boolean {
+    return key !== undefined && this.#pending.hasKey(key);
   }
 
   /** The follower is there before the answer: events may be, too (ARCP-216, PYC-13). */
