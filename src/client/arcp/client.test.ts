@@ -390,6 +390,53 @@ test("[ARCP-209] a job that was asked for twice under its key is cancelled once 
   );
 });
 
+test("[ARCP-209] a job that two have under one key is cancelled by the last of their signals", async () => {
+  await using scene = await open();
+  const { runtime } = scene;
+  const [first, second] = [aborting(new Error("slow")), aborting(new Error("slower"))];
+  const one = await accepted(scene, "job_1", { idempotencyKey: "k", signal: first.signal });
+  await accepted(scene, "job_1", { idempotencyKey: "k", signal: second.signal });
+  first.abort();
+  await settled();
+  assert.equal(runtime.ofType("job.cancel").length, 0);
+  second.abort();
+  assert.equal((await runtime.last("job.cancel")).jobId, "job_1");
+  assert.equal(runtime.ofType("job.cancel").length, 1);
+  // Who has withdrawn hears how it ends nevertheless.
+  await runtime.result("job_1", 7);
+  assert.equal((await one.done).result, 7);
+});
+
+test("[ARCP-209] a job that was left to who asks for it under its key is cancelled if that comes to nothing", async () => {
+  await using scene = await open();
+  const { client, runtime, time } = scene;
+  const cancelled = () => runtime.ofType("job.cancel").map(({ jobId }) => jobId);
+  for (const [jobId, key] of [
+    ["job_1", "k"],
+    ["job_2", "l"],
+  ] as const) {
+    const first = aborting(new Error("slow"));
+    await accepted(scene, jobId, { idempotencyKey: key, signal: first.signal });
+    const second = aborting(new Error("slower"));
+    const isDetached = jobId === "job_1";
+    if (isDetached) await runtime.drop();
+    const again = { agent: "b", idempotencyKey: key, signal: second.signal };
+    const submitting = expecting(client.submit(again));
+    await settled();
+    first.abort();
+    await settled();
+    assert(!cancelled().includes(jobId));
+    if (isDetached) second.abort();
+    else {
+      const { id } = await runtime.last("job.submit");
+      await runtime.error("DUPLICATE_KEY", "it was another request", { request_id: id });
+    }
+    await assert.rejects(submitting);
+    await time.pass(250);
+  }
+  assert.deepEqual(cancelled(), ["job_1", "job_2"]);
+});
+
 test("a connect that is aborted rejects with the reason, whatever it waits for, and leaves nothing open", async () => {
   const reason = new Error("changed my mind");
   const silent = new ScriptedRuntime({ greet: () => undefined });

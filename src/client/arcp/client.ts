@@ -104,6 +104,8 @@ export class ARCPClient implements AsyncDisposable {
     cancelJob: (jobId, options) => this.cancelJob(jobId, options),
     unsubscribe: (jobId, following) => this.#session.leave(jobId, following),
   };
+  /** Jobs that somebody has withdrawn from, and that a submit under the same key may get: asked again after it. */
+  readonly #undecided = new Map<string, () => void>();
   #closing: Promise<void> | undefined;
 
   /**
@@ -214,11 +216,13 @@ export class ARCPClient implements AsyncDisposable {
         answered: (accepted, envelope) => {
           // It is followed in any case: how it ends answers none of those who wait.
           const following = this.#session.accepted(accepted, envelope);
+          const withdraw = (): void => this.#withdraw(accepted.jobId, following, key);
           if (isAbandoned()) {
-            this.#withdraw(accepted.jobId, following, key);
+            withdraw();
             return;
           }
-          if (signal) this.#cancelOnAbort(accepted.jobId, following, signal);
+          signal?.addEventListener("abort", withdraw, { once: true });
+          following.whenOver(() => signal?.removeEventListener("abort", withdraw));
           const facts = { ...accepted, traceId: accepted.traceId ?? traceId };
           resolve(new JobHandle(facts, following, this.#handles));
         },
@@ -227,6 +231,12 @@ export class ARCPClient implements AsyncDisposable {
     } catch (error) {
       const isWithdrawn = signal?.aborted && error === signal.reason;
       throw isWithdrawn ? withdrawn(error) : error;
+    } finally {
+      if (key !== undefined) {
+        const decide = this.#undecided.get(key);
+        this.#undecided.delete(key);
+        decide?.();
+      }
     }
   }
 
@@ -363,23 +373,15 @@ export class ARCPClient implements AsyncDisposable {
     return orAborted(promise, signal, () => this.#session.abandon(waiting));
   }
 
-  /** A job that nobody wants is cancelled. */
+  /** A job that nobody wants is cancelled, once. How it ends, its handle tells. */
   #withdraw(jobId: string, following: Following, key: string | undefined): void {
     following.isAbandoned = true;
-    if (this.#session.jobs.isWanted(jobId) || this.#session.isAskedFor(key)) return;
-    this.#cancelQuietly(jobId, "client.abort");
-  }
-
-  #cancelOnAbort(jobId: string, following: Following, signal: AbortSignal): void {
-    const cancel = (): void => this.#cancelQuietly(jobId, "client.abort");
-    signal.addEventListener("abort", cancel, { once: true });
-    following.whenOver(() => signal.removeEventListener("abort", cancel));
-    if (signal.aborted) cancel();
-  }
-
-  /** How the job ends, its handle tells. */
-  #cancelQuietly(jobId: string, reason: string): void {
-    this.cancelJob(jobId, { reason }).catch(() => {});
+    if (this.#session.jobs.isWanted(jobId) || this.#session.isCancelling(jobId)) return;
+    if (key !== undefined && this.#session.isAskedFor(key)) {
+      this.#undecided.set(key, () => this.#withdraw(jobId, following, key));
+      return;
+    }
+    this.cancelJob(jobId, { reason: "client.abort" }).catch(() => {});
   }
 
   /**

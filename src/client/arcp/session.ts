@@ -110,8 +110,12 @@ export class Session implements SessionListener {
   }
 
   /** Whether somebody will get the job of this key: who asks again gets the same one. */
-  isAskedFor(key: string | undefined): boolean {
-    return key !== undefined && this.#pending.hasKey(key);
+  isAskedFor(key: string): boolean {
+    return this.#pending.hasKey(key);
+  }
+
+  isCancelling(jobId: string): boolean {
+    return this.#pending.cancelsOf(jobId).length > 0;
   }
 
   /** The follower is there before the answer: events may be, too (ARCP-216, PYC-13). */
