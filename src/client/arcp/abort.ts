@@ -1,5 +1,8 @@
-/** Waits no longer than a signal lets it: then `giveUp` is called, and it rejects with the signal's reason. */
-export async function orAborted<Value>(
+/**
+ * Waits no longer than a signal lets it: then `giveUp` is called, and it rejects with the signal's reason. Either that,
+ * or what was waited for: nothing in between.
+ */
+export function orAborted<Value>(
   promise: Promise<Value>,
   signal: AbortSignal | undefined,
   giveUp: () => void,
@@ -11,9 +14,6 @@ export async function orAborted<Value>(
     giveUp();
   };
   signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
+  if (signal.aborted) abort();
+  return Promise.race([promise.finally(() => signal.removeEventListener("abort", abort)), aborted]);
 }

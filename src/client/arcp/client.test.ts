@@ -468,6 +468,48 @@ test("a connect that is aborted rejects with the reason, whatever it waits for, 
   await assert.rejects(ARCPClient.connect(never, { token: "t", signal }), reason);
 });
 
+test("a connect that is aborted right behind the welcome, or while it dials, leaves nothing open either", async () => {
+  const reason = new Error("changed my mind");
+  const outcomes = new Set<string>();
+  for (let turns = 0; turns < 12; turns += 1) {
+    const runtime = new ScriptedRuntime();
+    const time = new ManualTime();
+    const { signal, abort } = aborting(reason);
+    const abortLater = async (): Promise<void> => {
+      for (let turn = 0; turn < turns; turn += 1) await undefined;
+      abort();
+    };
+    const dial = async (): Promise<Transport> => {
+      const transport = await runtime.dial();
+      const { onFrame } = transport;
+      transport.onFrame = (take) =>
+        onFrame.call(transport, (frame) => {
+          take(frame);
+          void abortLater();
+        });
+      return transport;
+    };
+    const connecting = expecting(ARCPClient.connect(dial, { token: "t", time, signal }));
+    const client = await connecting.catch((error) => void assert.equal(error, reason));
+    await time.pass(250);
+    // It has a client that works, or nothing at all.
+    assert.equal(client?.isConnected ?? false, client !== undefined, `${turns}`);
+    assert.equal(runtime.transport.closed, client === undefined, `${turns}`);
+    assert.equal(getEventListeners(signal, "abort").length, 0);
+    outcomes.add(client ? "connected" : "aborted");
+    const closing = client?.close();
+    await time.pass(250);
+    await closing;
+  }
+  assert.equal(outcomes.size, 2);
+  const { signal, abort } = aborting(reason);
+  const dial = (): Promise<Transport> => {
+    abort();
+    return new ScriptedRuntime().dial();
+  };
+  await assert.rejects(ARCPClient.connect(dial, { token: "t", signal }), reason);
+});
+
 test("once there is a session, the signal of the connect is nobody's any more", async () => {
   const { signal, abort } = aborting(new Error("too late"));
   await using scene = await open({}, { signal });

@@ -81,7 +81,10 @@ export class Lifeline implements Receiver {
   /** Rejects as `Connection.open` does, or as the transport could not be made, or with the signal's reason. */
   async open(signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
-    await orAborted(this.#open(), signal, () => this.#end(closedHere(), { isWanted: true }));
+    await orAborted(this.#open(), signal, () => {
+      // There may be a welcome already, and a session that is to be left.
+      this.close("client.abort").catch(() => {});
+    });
   }
 
   async #open(): Promise<void> {
