@@ -73,7 +73,7 @@ export type Surroundings = {
   /** How long pieces of a result may be for who reads them. */
   readonly chunkOf: (sessionId: SessionId) => ChunkSize | undefined;
   readonly resultBytesMax?: number | undefined;
-  /** Whether what a tool threw says that somebody else's limit for spending is reached (ARCP-160). */
+  /** Whether what a tool threw says that somebody else's limit for spending is reached (ARCP-160). Never throws. */
   readonly isSpendLimit?: ((error: unknown) => boolean) | undefined;
   readonly logger?: Logger | undefined;
   /** Told what a handler threw that is no error of the protocol. Never throws. */

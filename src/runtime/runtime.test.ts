@@ -565,6 +565,25 @@ test("a job ends though whoever is told of its failure fails too", async () => {
   assert.equal(faults.length, 1);
 });
 
+test("[ARCP-160] who cannot say whether a limit is reached has not said so, and the job ends", async () => {
+  const faults: unknown[] = [];
+  const isSpendLimit = (): never => {
+    throw new Error("cannot tell");
+  };
+  const onFault = (fault: unknown): void => void faults.push(fault);
+  await using scene = await Scene.open({ isSpendLimit, onFault });
+  const told = await scene.run(
+    (_, context) =>
+      context.callTool({ tool: "ask" }, () => {
+        throw new Error("boom");
+      }),
+    { capabilities: { "tool.call": ["ask"] } },
+  );
+  assert.match(told[2] ?? "", /^tool_result .*"code":"INTERNAL_ERROR","message":"boom"/);
+  assert.equal(told.at(-1), "error INTERNAL_ERROR boom");
+  assert.deepEqual(faults.map(String), Array(2).fill("Error: cannot tell"));
+});
+
 test("[ARCP-105] what a handler threw is told to who runs it, unless it is an error of the protocol", async () => {
   const told: string[] = [];
   const onAgentError = (error: unknown, { agent }: Job): void => {

@@ -181,9 +181,9 @@ export class Runtime implements Disposable {
       workingDirectory: rules.workingDirectory,
       chunkOf: (sessionId: SessionId) => this.chunkOf(sessionId),
       resultBytesMax,
-      isSpendLimit,
+      isSpendLimit: guarded(onFault, isSpendLimit, false),
       logger: this.#options.logger,
-      onAgentError: guarded(onFault, onAgentError),
+      onAgentError: guarded(onFault, onAgentError, undefined),
       budgetOf: (jobId: JobId) => this.budgetOf(jobId),
       delegate: (parent: Job, wanted: DelegateOptions, trace?: TraceHeaders) =>
         this.delegate(parent, wanted, trace),
@@ -653,8 +653,8 @@ export class Runtime implements Disposable {
 function provisioningOf(options: RuntimeOptions, logger: Logger): Provisioning | undefined {
   const { plane, newId, provisioner, clock = new SteadyClock(), onFault } = options;
   if (!provisioner) return undefined;
-  const onRevocationFailure = guarded(onFault, options.onRevocationFailure);
-  const onIssueFailure = guarded(onFault, options.onIssueFailure);
+  const onRevocationFailure = guarded(onFault, options.onRevocationFailure, undefined);
+  const onIssueFailure = guarded(onFault, options.onIssueFailure, undefined);
   return new Provisioning({
     plane,
     clock,
@@ -675,16 +675,18 @@ function provisioningOf(options: RuntimeOptions, logger: Logger): Provisioning |
   });
 }
 
-/** What goes wrong in a hook must not look like what it is told of. */
-function guarded<Told extends readonly unknown[]>(
+/** What goes wrong in a hook must not look like what it is told of. One that fails has not answered. */
+function guarded<Told extends readonly unknown[], Answer>(
   onFault: (fault: unknown) => void,
-  hook: ((...told: Told) => void) | undefined,
-): (...told: Told) => void {
+  hook: ((...told: Told) => Answer) | undefined,
+  otherwise: Answer,
+): (...told: Told) => Answer {
   return (...told) => {
     try {
-      hook?.(...told);
+      return hook ? hook(...told) : otherwise;
     } catch (fault) {
       onFault(fault);
+      return otherwise;
     }
   };
 }
