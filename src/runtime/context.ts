@@ -22,6 +22,7 @@ import {
 } from "../wire/arcp/index.ts";
 import type { Attempt } from "./attempt.ts";
 import type { HeldCredential } from "./credentials.ts";
+import { wordsOf } from "./errors.ts";
 import { fetchWithin, type Guard, readFileWithin, writeFileWithin } from "./guards.ts";
 import { type Logger, withFields } from "./logger.ts";
 import { type ChunkBody, ResultStream } from "./result-stream.ts";
@@ -254,8 +255,7 @@ export class JobContext {
   /** An upstream that has no money left for us says so in its own way; here it is a spent budget. */
   understand(error: unknown): unknown {
     if (isArcpError(error) || !this.#surroundings.isSpendLimit?.(error)) return error;
-    const message = error instanceof Error && error.message !== "" ? error.message : "it is spent";
-    return new ArcpError("BUDGET_EXHAUSTED", message, { cause: error });
+    return new ArcpError("BUDGET_EXHAUSTED", wordsOf(error, "it is spent"), { cause: error });
   }
 
   async #within<Result>(costMax: Amount | undefined, run: ToolRun<Result>): Promise<Result> {
@@ -379,6 +379,5 @@ export function toolErrorOf(error: unknown): ToolError {
     const { code, message, retryable } = error.toPayload();
     return { code, message, retryable };
   }
-  const message = error instanceof Error && error.message !== "" ? error.message : "it failed";
-  return { code: "INTERNAL_ERROR", message, retryable: true };
+  return { code: "INTERNAL_ERROR", message: wordsOf(error, "it failed"), retryable: true };
 }

@@ -45,6 +45,12 @@ export function codeOf({ code }: Failure): string {
   return ends.get(code) ?? code;
 }
 
+/** What was thrown may be anything; so may its message, whatever its type says. */
+export function wordsOf(thrown: unknown, otherwise: string): string {
+  const message: unknown = thrown instanceof Error ? thrown.message : undefined;
+  return typeof message === "string" && message !== "" ? message : otherwise;
+}
+
 export function toArcpError(refusal: Refusal, about: JsonObject = {}): ArcpError {
   const { code, message, path, left, jobId } = refusal;
   const details = {

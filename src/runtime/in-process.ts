@@ -1,9 +1,10 @@
 /** A worker that is part of this process: handlers, called. */
 import type { Outcome } from "../core/index.ts";
-import { isArcpError } from "../wire/arcp/index.ts";
+import { isArcpError, type JsonObject } from "../wire/arcp/index.ts";
 import { printBody } from "./attempt.ts";
 import { fullName, type Offer } from "./catalogue.ts";
 import { JobContext, type Surroundings } from "./context.ts";
+import { wordsOf } from "./errors.ts";
 import { limits } from "./limits.ts";
 import type { Work, Worker } from "./worker.ts";
 
@@ -106,9 +107,18 @@ function printResult(value: unknown): string {
 function failedBy(error: unknown): Outcome {
   if (isArcpError(error)) {
     const { code, message, retryable, details } = error.toPayload();
-    const more = details && { details: JSON.stringify(details) };
+    const more = details && printDetails(details);
     return { status: "error", failure: { code, message, isRetryable: retryable, ...more } };
   }
-  const message = error instanceof Error && error.message !== "" ? error.message : "it failed";
+  const message = wordsOf(error, "it failed");
   return { status: "error", failure: { code: "INTERNAL_ERROR", message, isRetryable: true } };
+}
+
+/** Without those that JSON cannot carry: the code and the words count for more. */
+function printDetails(details: JsonObject): { readonly details?: string } {
+  try {
+    return { details: JSON.stringify(details) };
+  } catch {
+    return {};
+  }
 }

@@ -125,6 +125,22 @@ test("[ARCP-105] a handler that throws fails the job in its own words; a result 
   assert.equal(await words(() => null), "success null");
 });
 
+test("[ARCP-105] a job ends whatever its handler threw: details that JSON cannot carry are left out, words that are none too", async () => {
+  await using scene = await Scene.open();
+  const last = async (error: unknown): Promise<string | undefined> => {
+    const told = await scene.run(() => {
+      throw error;
+    });
+    return told.at(-1);
+  };
+  const itself: Record<string, unknown> = {};
+  itself["itself"] = itself;
+  const cyclic = new ArcpError("PERMISSION_DENIED", "no", { details: itself });
+  assert.equal(await last(cyclic), "error PERMISSION_DENIED no");
+  const wordless = Object.assign(new Error(), { message: { text: "boom" } });
+  assert.equal(await last(wordless), "error INTERNAL_ERROR it failed");
+});
+
 test("[ARCP-121] [ARCP-122] [ARCP-156] words that are none are told to who says them, and to nobody else", async () => {
   await using scene = await Scene.open();
   const told = await scene.run(async (_, context) => {
