@@ -95,6 +95,7 @@ export {
   countTold,
   type EndStatus,
   findAsked,
+  findChild,
   type Job,
   type JobEvent,
   type Key,

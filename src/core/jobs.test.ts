@@ -370,6 +370,66 @@ test("[ARCP-180] [ARCP-179] delegation goes only so deep, and a parent that is g
   assert.equal(desk.refusal(submitJob("job_x", "eve", below("job_1"))), "job_not_found");
 });
 
+test("[ARCP-178] the name of a child is free again if it was interrupted, and only then", () => {
+  const named = submitJob("job_2", "ada", below("job_1"));
+  const again = submitJob("job_3", "ada", below("job_1"));
+  const parent = (): Desk => {
+    const desk = running({ capabilities, isRepeatable: true });
+    desk.do(named);
+    return desk;
+  };
+  const failure = { code: "INTERNAL_ERROR", message: "x", isRetryable: true };
+  const wished: readonly ((desk: Desk) => unknown)[] = [
+    (desk) => desk.do(endJob("job_2")),
+    (desk) => desk.do(endJob("job_2", { outcome: { status: "error", failure } })),
+    (desk) => {
+      desk.do(cancelJob("job_2"));
+      desk.restart();
+    },
+    (desk) => {
+      desk.do(cancelJob("job_2"));
+      desk.do(cancelJob("job_2", { isInterruption: true }));
+      desk.later(30_000);
+    },
+  ];
+  for (const happen of wished) {
+    const desk = parent();
+    desk.do(startJob("job_2"));
+    happen(desk);
+    assert.equal(desk.the("job_2").state, "ended");
+    assert.equal(desk.refusal(again), "invalid_argument");
+  }
+  const stopping = cancelJob("job_2", { isInterruption: true });
+  const unwished: readonly ((desk: Desk) => unknown)[] = [
+    (desk) => desk.restart(),
+    (desk) => {
+      desk.do({ type: "job.orphan", jobId: jobId("job_2"), graceMs: 0 });
+      desk.later(1);
+    },
+    (desk) => {
+      desk.do(stopping);
+      desk.restart();
+    },
+    (desk) => {
+      desk.do(stopping);
+      desk.do(endJob("job_2"));
+    },
+  ];
+  for (const happen of unwished) {
+    const desk = parent();
+    desk.do(startJob("job_2"));
+    assert.equal(desk.refusal(again), "invalid_argument", "it is at work");
+    happen(desk);
+    desk.restart();
+    assert.deepEqual(desk.do(again), ["job.accepted job_3"]);
+    const third = submitJob("job_4", "ada", below("job_1"));
+    assert.equal(desk.refusal(third), "invalid_argument", "it is another's now");
+  }
+  const waiting = parent();
+  waiting.do(stopping);
+  assert.deepEqual(waiting.do(again), ["job.accepted job_3"]);
+});
+
 test("a job that is being prepared is nobody's business, and nothing if it never is", () => {
   const desk = opened();
   const preparing = submitJob("job_1", "ada", { needsPreparing: true });

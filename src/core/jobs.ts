@@ -5,7 +5,9 @@
  * - `running`: one worker has it. If the worker is lost it is `orphaned` for a while, in which the worker may
  *   come back; after that it is offered again if it may be repeated, and ends otherwise. While it is
  *   being cancelled it runs on until its worker has unwound, or the time for that has passed;
- * - `ended`: `success`, `error`, `cancelled` or `timed_out`. Final.
+ * - `ended`: `success`, `error`, `cancelled` or `timed_out`. Final. One that was interrupted has ended by nobody's
+ *   wish: its worker was lost, or its credentials, or the runtime stopped. A parent that is run again may ask for
+ *   the same anew.
  *
  * What a job says goes into the log, as events of its own stream, and is not kept here; only counted. Its
  * input is kept while it may be needed again.
@@ -84,9 +86,14 @@ export type JobState =
       readonly endedAtMs: number;
       /** Where in the log its end stands. */
       readonly endedSequence: number;
+      readonly isInterrupted?: boolean;
     };
 
-type Cancelling = { readonly reason: string; readonly untilMs: number };
+type Cancelling = {
+  readonly reason: string;
+  readonly untilMs: number;
+  readonly isInterruption?: boolean;
+};
 
 export type EndStatus = "success" | "error" | "cancelled" | "timed_out";
 
@@ -172,6 +179,8 @@ export type JobCommand =
       };
       readonly reason: string;
       readonly graceMs: number;
+      /** Whether nobody wishes it: what it needs is gone, or is about to be. */
+      readonly isInterruption?: boolean;
     }
   /** Its worker is gone, for all we know; or it is there, and has it no more, which leaves no grace. */
   | {
@@ -242,6 +251,7 @@ export type JobEvent =
       readonly jobId: JobId;
       readonly reason: string;
       readonly untilMs: number;
+      readonly isInterruption?: boolean;
     }
   | { readonly type: "job.orphaned"; readonly jobId: JobId; readonly untilMs: number }
   | { readonly type: "job.reclaimed"; readonly jobId: JobId }
@@ -251,6 +261,7 @@ export type JobEvent =
       readonly type: "job.ended";
       readonly jobId: JobId;
       readonly outcome: Outcome;
+      readonly isInterrupted?: boolean;
       readonly atMs: number;
     }
   | { readonly type: "job.forgotten"; readonly jobId: JobId };
@@ -311,8 +322,8 @@ export function decide(jobs: Jobs, command: JobCommand, nowMs: number): Decision
       if (running.refusal) return running;
       const { job } = running;
       // Whatever it came to: who cancelled it was told that it is.
-      const outcome = job.cancelling ? cancelled(job.cancelling.reason) : command.outcome;
-      return accept(...end(jobs, job, outcome, nowMs));
+      const ending = job.cancelling ? cancelled(job.cancelling) : { outcome: command.outcome };
+      return accept(...end(jobs, job, ending, nowMs));
     }
     case "job.cancel":
       return cancel(jobs, command, nowMs);
@@ -411,13 +422,21 @@ function place(
     const message = `jobs are delegated at most ${limits.delegationDepthMax} deep`;
     return refuse("limit_reached", message);
   }
-  const siblings = [...(jobs.children.get(parentId) ?? [])];
-  const isTaken = siblings.some((id) => jobs.byId.get(id)?.delegateId === delegateId);
-  if (delegateId !== undefined && isTaken) {
+  if (delegateId !== undefined && findChild(jobs, parentId, delegateId)) {
     return refuse("invalid_argument", `job ${parentId} has a ${delegateId} already`);
   }
   const granted = grants.narrow(chainOf(jobs, parent), asked, nowMs);
   return granted.refusal ? granted : { depth, granted };
+}
+
+/** The one that a job calls so. Those that were interrupted have given their name away. */
+export function findChild(jobs: Jobs, parentId: JobId, delegateId: string): Job | undefined {
+  for (const id of jobs.children.get(parentId) ?? []) {
+    const child = jobs.byId.get(id);
+    if (child?.delegateId !== delegateId) continue;
+    if (child.state !== "ended" || !child.isInterrupted) return child;
+  }
+  return undefined;
 }
 
 function refuseFull(jobs: Jobs, command: SubmitJob, grant: grants.Grant): Refused | undefined {
@@ -464,39 +483,43 @@ function cancel(
   command: JobCommand & { readonly type: "job.cancel" },
   nowMs: number,
 ): Decision<JobEvent> {
-  const { jobId, by, reason, graceMs } = command;
+  const { jobId, by } = command;
   const job = jobs.byId.get(jobId);
   const isSeen = by === undefined || job?.principal === by.principal || by.maySee;
   if (!job || job.state === "preparing" || !isSeen) return refuseUnknown(jobId);
   if (by && !job.sessionIds.includes(by.sessionId)) {
     return refuse("permission_denied", `job ${jobId} was asked for by another session`);
   }
-  return accept(...withRoom(jobs, job, stop(jobs, job, { reason, graceMs }, nowMs)));
+  return accept(...withRoom(jobs, job, stop(jobs, job, command, nowMs)));
 }
 
+type Wish = Pick<
+  JobCommand & { readonly type: "job.cancel" },
+  "reason" | "graceMs" | "isInterruption"
+>;
+
 /** A wish that it ends: at once where nobody works on it yet. */
-function stop(
-  jobs: Jobs,
-  job: Job,
-  { reason, graceMs }: { readonly reason: string; readonly graceMs: number },
-  nowMs: number,
-): JobEvent[] {
+function stop(jobs: Jobs, job: Job, wish: Wish, nowMs: number): JobEvent[] {
+  const { reason, graceMs, isInterruption = false } = wish;
   switch (job.state) {
     case "preparing":
     case "pending":
-      return endTree(jobs, job, cancelled(reason), nowMs);
+      return endTree(jobs, job, cancelled(wish), nowMs);
     case "running": {
       if (job.cancelling) return [];
       const untilMs = nowMs + graceMs;
-      return [{ type: "job.cancelling", jobId: job.id, reason, untilMs }];
+      const more = isInterruption ? { isInterruption } : {};
+      return [{ type: "job.cancelling", jobId: job.id, reason, untilMs, ...more }];
     }
     case "ended":
       return [];
   }
 }
 
-function end(jobs: Jobs, job: Job, outcome: Outcome, nowMs: number): JobEvent[] {
-  return withRoom(jobs, job, endTree(jobs, job, outcome, nowMs));
+type Ending = { readonly outcome: Outcome; readonly isInterrupted?: boolean };
+
+function end(jobs: Jobs, job: Job, ending: Ending, nowMs: number): JobEvent[] {
+  return withRoom(jobs, job, endTree(jobs, job, ending, nowMs));
 }
 
 /** Nobody will say any more what it came to, so that it was all of it. */
@@ -511,15 +534,16 @@ function settleOpen(jobs: Jobs, { id: jobId }: Job): JobEvent[] {
 }
 
 /** The end of a job, of what it had set aside, and of those it delegated to if it did not end well. */
-function endTree(jobs: Jobs, job: Job, outcome: Outcome, nowMs: number): JobEvent[] {
+function endTree(jobs: Jobs, job: Job, ending: Ending, nowMs: number): JobEvent[] {
   // Nobody was told of it, so that nobody is told of its end.
   if (job.state === "preparing") return [{ type: "job.withdrawn", jobId: job.id }];
-  const children = outcome.status === "success" ? [] : [...(jobs.children.get(job.id) ?? [])];
+  const isWell = ending.outcome.status === "success";
+  const children = isWell ? [] : [...(jobs.children.get(job.id) ?? [])];
   const reason = `job ${job.id}, which asked for it, has ended`;
   const graceMs = limits.cascadeGraceMs;
   return [
     ...settleOpen(jobs, job),
-    { type: "job.ended", jobId: job.id, outcome, atMs: nowMs },
+    { type: "job.ended", jobId: job.id, ...ending, atMs: nowMs },
     ...children.flatMap((id) => {
       const child = jobs.byId.get(id);
       return child ? stop(jobs, child, { reason, graceMs }, nowMs) : [];
@@ -557,7 +581,7 @@ export function expire(
   const { expiresAt, expiresAtMs } = job.grant;
   if (job.state === "running" && job.cancelling) {
     // Whichever of its times has come: who cancelled it was told that it is.
-    return end(jobs, job, cancelled(job.cancelling.reason), nowMs);
+    return end(jobs, job, cancelled(job.cancelling), nowMs);
   }
   if (expiresAtMs !== undefined && nowMs >= expiresAtMs) {
     return end(jobs, job, failed("grant_expired", `what it may do ended at ${expiresAt}`), nowMs);
@@ -650,18 +674,17 @@ function lose(
   nowMs: number,
   { isBereft }: { readonly isBereft: boolean },
 ): JobEvent[] {
-  if (job.cancelling) return end(jobs, job, cancelled(job.cancelling.reason), nowMs);
+  if (job.cancelling) return end(jobs, job, cancelled(job.cancelling), nowMs);
   const mayRunAgain = job.isRepeatable && job.attempt < limits.attemptsMax;
   if (mayRunAgain && isBereft) return end(jobs, job, bereft, nowMs);
   if (mayRunAgain) return [...settleOpen(jobs, job), { type: "job.offered", jobId: job.id }];
   const message = "its worker was lost; what it had done by then is not known";
-  return end(jobs, job, failed("worker_lost", message, { isRetryable: true }), nowMs);
+  return end(jobs, job, interrupted("worker_lost", message), nowMs);
 }
 
-const bereft: Outcome = failed(
+const bereft: Ending = interrupted(
   "credentials_lost",
   "its credentials were lost when the runtime restarted",
-  { isRetryable: true },
 );
 
 type RunningJob = Job & { readonly state: "running" };
@@ -682,22 +705,25 @@ function refuseUnknown(jobId: JobId): Refused {
   return refuse("job_not_found", `there is no job ${jobId}`);
 }
 
-function cancelled(reason: string): Outcome {
+function cancelled({ reason, isInterruption }: Omit<Wish, "graceMs">): Ending {
   const failure = { code: "job_cancelled", message: reason || "cancelled", isRetryable: false };
-  return { status: "cancelled", failure };
+  const outcome: Outcome = { status: "cancelled", failure };
+  return isInterruption ? { outcome, isInterrupted: true } : { outcome };
 }
 
-function timedOut(runMsMax: number): Outcome {
+function timedOut(runMsMax: number): Ending {
   const message = `it was not done within ${runMsMax / 1_000} s`;
-  return { status: "timed_out", failure: { code: "job_timed_out", message, isRetryable: true } };
+  const failure = { code: "job_timed_out", message, isRetryable: true };
+  return { outcome: { status: "timed_out", failure } };
 }
 
-function failed(
-  code: string,
-  message: string,
-  { isRetryable }: { readonly isRetryable: boolean } = { isRetryable: false },
-): Outcome {
-  return { status: "error", failure: { code, message, isRetryable } };
+function failed(code: string, message: string): Ending {
+  return { outcome: { status: "error", failure: { code, message, isRetryable: false } } };
+}
+
+function interrupted(code: string, message: string): Ending {
+  const failure = { code, message, isRetryable: true };
+  return { outcome: { status: "error", failure }, isInterrupted: true };
 }
 
 /** The job itself, then its parent, and so on. */
@@ -801,8 +827,9 @@ export function evolve(
       return;
     }
     case "job.cancelling": {
-      const { reason, untilMs } = event;
-      changeRunning(jobs, event.jobId, (job) => ({ ...job, cancelling: { reason, untilMs } }));
+      const { reason, untilMs, isInterruption } = event;
+      const cancelling = { reason, untilMs, ...(isInterruption && { isInterruption }) };
+      changeRunning(jobs, event.jobId, (job) => ({ ...job, cancelling }));
       return;
     }
     case "job.orphaned":
@@ -815,7 +842,7 @@ export function evolve(
       change(jobs, event.jobId, (job) => ({ ...recordOf(job), state: "pending" }));
       return;
     case "job.ended": {
-      const { outcome, atMs: endedAtMs } = event;
+      const { outcome, isInterrupted, atMs: endedAtMs } = event;
       const { status } = outcome;
       change(jobs, event.jobId, (job) => ({
         ...recordOf(job),
@@ -823,6 +850,7 @@ export function evolve(
         status,
         endedAtMs,
         endedSequence: sequence,
+        ...(isInterrupted && { isInterrupted }),
       }));
       return;
     }
@@ -846,7 +874,7 @@ function recordOf(job: Job): JobRecord {
       return record;
     }
     case "ended": {
-      const { state: _, status, endedAtMs, endedSequence, ...record } = job;
+      const { state: _, status, endedAtMs, endedSequence, isInterrupted, ...record } = job;
       return record;
     }
   }

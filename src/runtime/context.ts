@@ -42,7 +42,12 @@ export type ToolRun<Result> = (
 export type DelegateOptions = {
   readonly agent: string;
   readonly input?: unknown;
-  /** What the parent calls it; made up if absent. A job that is run again finds by it what it asked for before. */
+  /**
+   * What the parent calls it; made up if absent. A job that is run again finds by it what it asked for before, so that
+   * nothing is done twice that was done, or is being done. What was interrupted (its worker was lost, or the runtime
+   * stopped) is neither: it is done anew, also by an agent that is not idempotent. Whoever declares the parent so has
+   * said that its work may be done again, and what it asks for is part of that.
+   */
   readonly delegateId?: string;
   readonly leaseRequest?: Capabilities;
   readonly leaseConstraints?: { readonly expires_at?: string };

@@ -552,6 +552,54 @@ test("[ARCP-178] a job that is run again is given the child that it asked for be
   assert.deepEqual([children[0], children[3]], [ids[0], ids[0]], "it is said which one it is");
 });
 
+test("[ARCP-178] [ARCP-197] a job that is run again is given a new child for one that the restart interrupted, and none for one that somebody cancelled", async () => {
+  const parent: Handler = async (_, context) => {
+    const child = await context.delegate({ agent: "child", delegateId: "d1" });
+    return await child.done;
+  };
+  const unwinding: Handler = (_, { signal }) => once(signal, "abort");
+  const deaf: Handler = () => new Promise(() => {});
+  const crash = async (): Promise<void> => undefined;
+  const close = ({ runtime }: Scene): Promise<void> => runtime.close({ graceMs: 1_000 });
+  const cancel = async ({ plane, runtime }: Scene): Promise<void> => {
+    const { id } = runtime.childOf(jobId("job_parent"), "d1") ?? assert.fail();
+    const command = { type: "job.cancel", jobId: id, reason: "no", graceMs: 1_000 } as const;
+    await plane.submit(command, { actor: "test" }, () => undefined);
+  };
+  const ends = [
+    { child: unwinding, end: close },
+    { child: deaf, end: crash },
+    { child: deaf, end: cancel },
+  ];
+  const outcomes: unknown[] = [];
+  for (const { child, end } of ends) {
+    await using scratch = await temporaryDirectory();
+    {
+      await using log = SqliteLog.open(scratch.path);
+      await using scene = await Scene.open({ log });
+      using _child = scene.runtime.registerAgent("child", child);
+      using _agent = scene.runtime.registerAgent("agent", parent, { isIdempotent: true });
+      const capabilities = { "agent.delegate": ["*"] };
+      await scene.submit({ jobId: jobId("job_parent"), capabilities });
+      await turns();
+      await end(scene);
+    }
+    await using log = SqliteLog.open(scratch.path);
+    await using scene = await Scene.open({ log, newId: (kind) => `${kind}_again` });
+    const ending = scene.runtime.ending(jobId("job_parent"));
+    using _child = scene.runtime.registerAgent("child", () => "done");
+    using _agent = scene.runtime.registerAgent("agent", parent, { isIdempotent: true });
+    const outcome = await ending;
+    const children = await scene.plane.read(({ jobs }) => jobs.children.get(jobId("job_parent")));
+    outcomes.push([outcome.status, children?.size]);
+  }
+  assert.deepEqual(outcomes, [
+    ["success", 2],
+    ["success", 2],
+    ["error", 1],
+  ]);
+});
+
 test("jobs go to the worker that has the most room", async () => {
   await using scene = await Scene.open();
   const had = new Map<string, number>();

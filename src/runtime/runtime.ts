@@ -7,6 +7,7 @@ import {
   type Event,
   type Failure,
   findAsked,
+  findChild,
   type Job,
   type JobId,
   type Outcome as JobOutcome,
@@ -340,7 +341,7 @@ export class Runtime implements Disposable {
 
   /**
    * Another job, within what this one may do. What is refused is told as the result of a tool (ARCP-176). One that an
-   * earlier attempt asked for by the same name is the same one: whoever is run again does nothing twice.
+   * earlier attempt asked for by the same name is the same one, unless it was interrupted: see `DelegateOptions`.
    */
   async delegate(parent: Job, options: DelegateOptions, trace?: TraceHeaders): Promise<Delegated> {
     const { newId } = this.#options;
@@ -381,13 +382,7 @@ export class Runtime implements Disposable {
 
   /** The one that a job calls so. */
   childOf(parentId: JobId, delegateId: string): Job | undefined {
-    return this.plane.peek(({ jobs }) => {
-      for (const id of jobs.children.get(parentId) ?? []) {
-        const child = jobs.byId.get(id);
-        if (child?.delegateId === delegateId) return child;
-      }
-      return undefined;
-    });
+    return this.plane.peek(({ jobs }) => findChild(jobs, parentId, delegateId));
   }
 
   async #rejoin(parent: Job, { id }: Job): Promise<Delegated> {
@@ -603,7 +598,8 @@ export class Runtime implements Disposable {
     const isBound = this.plane.peek(({ credentials }) => credentials.byJob.has(jobId));
     if (!isBound || this.credentialsOf(jobId).length > 0) return false;
     const reason = "its credentials were lost when the runtime restarted";
-    const command = { type: "job.cancel", jobId, reason, graceMs: 0 } as const;
+    const wish = { reason, graceMs: 0, isInterruption: true };
+    const command = { type: "job.cancel", jobId, ...wish } as const;
     this.plane.carryOut(command, { actor: "runtime" }, () => undefined);
     return true;
   }
@@ -630,6 +626,7 @@ export class Runtime implements Disposable {
         jobId,
         reason: "the runtime shuts down",
         graceMs,
+        isInterruption: true,
       } as const;
       this.plane.carryOut(command, { actor: "system" }, () => undefined);
     }

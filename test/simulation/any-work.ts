@@ -274,7 +274,9 @@ export class AnyWork {
         const graceMs = random.pick([0, 1_000, 30_000]);
         const reason = random.chance(50) ? "enough" : "";
         const cancelling = { jobId: jobId(any?.id ?? "job_none"), reason, graceMs };
-        return { type: "job.cancel", ...cancelling, ...(by && random.chance(80) && { by }) };
+        if (by && random.chance(80)) return { type: "job.cancel", ...cancelling, by };
+        const isInterruption = random.chance(50);
+        return { type: "job.cancel", ...cancelling, ...(isInterruption && { isInterruption }) };
       }
       case "orphan":
         return {

@@ -24,9 +24,12 @@ export type LedgerJob = {
   attempt: number;
   isRemote: boolean;
   cancelledUntilMs: number | undefined;
+  /** Whether somebody wished that it ends. */
+  isWished: boolean;
   orphanedUntilMs: number | undefined;
   workerSequence: number;
   status: string;
+  isInterrupted: boolean;
   endedAtMs: number;
   endedSequence: number;
   /** In hundredths, by currency. */
@@ -143,9 +146,11 @@ export class Ledger {
         for (const amount of event.actual) this.#count(job, amount, "spent", 1);
         return;
       }
-      case "job.cancelling":
-        this.job(event.jobId).cancelledUntilMs = event.untilMs;
+      case "job.cancelling": {
+        const isWished = !event.isInterruption;
+        Object.assign(this.job(event.jobId), { cancelledUntilMs: event.untilMs, isWished });
         return;
+      }
       case "job.orphaned":
         this.job(event.jobId).orphanedUntilMs = event.untilMs;
         return;
@@ -156,9 +161,9 @@ export class Ledger {
         Object.assign(this.job(event.jobId), { state: "pending", orphanedUntilMs: undefined });
         return;
       case "job.ended": {
-        const { jobId, outcome, atMs } = event;
+        const { jobId, outcome, isInterrupted = false, atMs } = event;
         const ended = { status: outcome.status, endedAtMs: atMs, endedSequence: sequence };
-        Object.assign(this.job(jobId), { state: "ended", ...ended });
+        Object.assign(this.job(jobId), { state: "ended", isInterrupted, ...ended });
         this.#tell({ sequence, jobId, kind: undefined });
         for (const { follows } of this.sessions.values()) follows.delete(jobId);
         return;
@@ -344,9 +349,11 @@ function newJob(job: Job): LedgerJob {
     attempt: 0,
     isRemote: false,
     cancelledUntilMs: undefined,
+    isWished: true,
     orphanedUntilMs: undefined,
     workerSequence: 0,
     status: "",
+    isInterrupted: false,
     endedAtMs: 0,
     endedSequence: 0,
     purses: pursesOf(capabilities["cost.budget"] ?? []),

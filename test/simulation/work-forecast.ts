@@ -118,8 +118,8 @@ function forecastSubmit(command: SubmitJob, world: World): string | undefined {
   if (parent?.principal !== principal) return "job_not_found";
   if (parent.state === "ended" || parent.state === "preparing") return "job_not_found";
   if (parent.depth >= 8) return "limit_reached";
-  const siblings = jobs.filter((job) => job.parentId === parentId);
-  const isTaken = siblings.some(({ delegateId }) => delegateId === command.delegateId);
+  const named = jobs.filter((job) => job.parentId === parentId && !job.isInterrupted);
+  const isTaken = named.some(({ delegateId }) => delegateId === command.delegateId);
   if (command.delegateId !== undefined && isTaken) return "invalid_argument";
   const isNarrower = isWithin(command, ledger.lineage(parent));
   const endsInTime = (expiresAtMs ?? 0) <= parent.expiresAtMs;

@@ -236,6 +236,10 @@ export class WorkReferee {
     const isRunning = job.state === "running";
     const isCancelled = isRunning && job.cancelledUntilMs !== undefined;
     if (isCancelled) assert.equal(status, "cancelled", "who cancelled it was told so");
+    const isOurs = code === "worker_lost" || code === "credentials_lost";
+    const isInterrupted = isCancelled ? !job.isWished : isOurs;
+    // One that waits may be cancelled for either reason, and its end is all that is told.
+    if (isRunning || isOurs) assert.equal(event.isInterrupted ?? false, isInterrupted);
     if (status === "success") assert(isRunning && actor === "client", "nobody has done it");
     if (status === "timed_out") assert(atMs >= job.createdAtMs + job.runMsMax);
     if (code === "grant_expired") assert(atMs >= job.expiresAtMs, "its grant was good still");
