@@ -11,6 +11,7 @@ import { readTimestamp } from "../wire/arcp/index.ts";
 import { connect } from "./arcp/connecting.ts";
 import { askToEnd, Endings, Interruption, lineOf, withResult } from "./arcp/following.ts";
 import { parse, readText } from "./arcp/input.ts";
+import { Submission } from "./arcp/submission.ts";
 import { leaseOf } from "./arcp/submit.ts";
 import { type Column, printColumns } from "./columns.ts";
 import { confirm } from "./confirm.ts";
@@ -42,30 +43,17 @@ export async function submitJob(
     maxRuntimeSec: secondsIn(values, "timeout"),
   };
   return await withDaemon(values, async (client) => {
-    const withdrawn = new AbortController();
-    const asked = new AbortController();
-    const isDetached = values["detach"] === true;
-    let job: JobHandle | undefined;
-    using interruption = new Interruption(() => {
-      // Once there is a job, it is told who ended it.
-      if (!job) return withdrawn.abort();
-      asked.abort();
-      client.cancelJob(job.jobId, { reason: "cancelled with ctrl-c" }).catch(() => undefined);
-    });
-    try {
-      job = await client.submit(isDetached ? request : { ...request, signal: withdrawn.signal });
-    } catch (error) {
-      if (interruption.isAsked) return exits.interrupted;
-      throw error;
-    }
-    if (isDetached) {
-      const { jobId } = job;
-      print(values["json"] === true ? `${jsonOf({ job_id: jobId })}\n` : `${jobId}\n`);
-      const lull = await askLull(values, jobId);
-      if (lull !== "") say(`${printable(lull)}\n`);
-      return exits.ok;
-    }
-    return await tell(values, client, job, { interruption, onInterrupt: asked.signal });
+    using submission = new Submission(client, "tipstaff job list");
+    const job = await submission.submit(request);
+    if (values["detach"] !== true) return await tell(values, client, job, submission);
+    if (submission.interruption.isAsked) return exits.interrupted;
+    // Its id is all that was asked for: whoever leaves now leaves the job to itself.
+    submission[Symbol.dispose]();
+    const { jobId } = job;
+    print(values["json"] === true ? `${jsonOf({ job_id: jobId })}\n` : `${jobId}\n`);
+    const lull = await askLull(values, jobId);
+    if (lull !== "") say(`${printable(lull)}\n`);
+    return exits.ok;
   });
 }
 
@@ -117,11 +105,13 @@ async function tell(
   values: Values,
   client: ARCPClient,
   job: JobHandle,
-  { interruption, onInterrupt }: { interruption: Interruption; onInterrupt?: AbortSignal },
+  { interruption, cancelling }: { interruption: Interruption; cancelling?: AbortSignal },
 ): Promise<number> {
   const endings = new Endings(client);
   using teller = new JobTeller(job, lookIn(values));
-  onInterrupt?.addEventListener("abort", () => teller.note("cancelling; ctrl-c again leaves it"));
+  const noteCancelling = (): void => teller.note("cancelling; ctrl-c again leaves it");
+  if (cancelling?.aborted) noteCancelling();
+  cancelling?.addEventListener("abort", noteCancelling);
   teller.begin(() => !client.isConnected);
   using lookout = new Lookout(
     (signal) => askLull(values, job.jobId, signal),
@@ -139,7 +129,7 @@ async function tell(
     return exits.ok;
   } catch (error) {
     if (interruption.isAsked) {
-      teller.leave(onInterrupt ? "cancelled" : "left; the job goes on");
+      teller.leave(cancelling ? "cancelled" : "left; the job goes on");
       return exits.interrupted;
     }
     if (!isARCPError(error) || client.isClosed) throw error;

@@ -34,6 +34,7 @@ type Offered = Handler | { readonly handler: Handler; readonly version: string }
 export const agents: Readonly<Record<string, Offered>> = {
   fail,
   endless,
+  sleeper: endless,
   poet,
   researcher: { handler: researcher, version: "1.2.0" },
 };

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 import { scratch, until } from "../e2e/processes.ts";
-import { ArcpCommand, agentsModule, arcp, startArcp } from "./arcp-command.ts";
+import { ArcpCommand, agentsModule, arcp, type Environment, startArcp } from "./arcp-command.ts";
+import { SlowDoor } from "./slow-door.ts";
 
 describe("arcp against a runtime of ours", { concurrency: 3 }, () => {
   let runtime: Awaited<ReturnType<typeof startArcp>>;
@@ -110,6 +111,32 @@ describe("arcp against a runtime of ours", { concurrency: 3 }, () => {
     assert.deepEqual(Object.keys(lines[0]), ["kind", "ts", "body", "event_seq"]);
   });
 
+  test("[ARCP-225] ctrl-c before the job is accepted cancels it when it is", async () => {
+    await using waiting = await submitSlowly(runtime);
+    const { door, command, jobId } = waiting;
+    door.open();
+    const { code, stdout, stderr } = await command.end();
+    assert.deepEqual([code, stdout], [130, ""]);
+    const told = `${notYet}${jobId} was accepted, and is asked to end\n{`;
+    assert(stderr.startsWith(told), stderr);
+    assert.match(stderr, /"final_status": "cancelled"/);
+    const listed = await arcp(["list", "--status", "cancelled"], runtime.env);
+    assert(listed.stdout.includes(jobId));
+  });
+
+  test("[ARCP-225] a second ctrl-c before the job is accepted leaves it, and says that it may run", async () => {
+    await using waiting = await submitSlowly(runtime);
+    const { command, jobId } = waiting;
+    command.child.kill("SIGINT");
+    const { code, stderr } = await command.end();
+    assert.equal(code, 130);
+    const told = "left before the job was accepted; it may run: arcp list shows it\n";
+    assert.equal(stderr, `${notYet}${told}`);
+    const listed = await arcp(["list", "--status", "running"], runtime.env);
+    assert(listed.stdout.includes(jobId));
+    await arcp(["cancel", "--job-id", jobId], runtime.env);
+  });
+
   test("[ARCP-226] tail follows a job that runs, and cancel ends it from elsewhere", async () => {
     await using submitting = new ArcpCommand(
       ["submit", "--agent", "endless", "--events", "--trace-id", "f".repeat(32)],
@@ -130,6 +157,22 @@ describe("arcp against a runtime of ours", { concurrency: 3 }, () => {
     assert.equal(JSON.parse(again.stdout).cancelled, false);
   });
 });
+
+const notYet = "the job is not accepted yet, and cancelled when it is; ctrl-c again leaves it\n";
+
+/** A submit that was interrupted before it has heard what the runtime has said already. */
+async function submitSlowly({ url, env }: { readonly url: string; readonly env: Environment }) {
+  await using made = new AsyncDisposableStack();
+  const door = made.use(await SlowDoor.before(Number(new URL(url).port)));
+  const words = ["submit", "--agent", "sleeper", "--url", `ws://${door.address}/arcp`];
+  const command = made.use(new ArcpCommand(words, env));
+  await until(() => door.kept.includes("job.accepted"), "the job to be accepted");
+  const [jobId = ""] = /job_\w{26}/.exec(door.kept) ?? [];
+  command.child.kill("SIGINT");
+  await until(() => command.stderr === notYet, "ctrl-c to be heard");
+  const kept = made.move();
+  return { door, command, jobId, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
 
 test("[ARCP-227] what a session was told is replayed from the log, while it is served and after a kill", async () => {
   using place = scratch();

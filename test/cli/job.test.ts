@@ -3,11 +3,13 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { connectWorker, type Handler } from "../../src/arcp-server.ts";
-import { type Output, scratch, tipstaff, until } from "../e2e/processes.ts";
+import { type Output, patienceMs, scratch, tipstaff, until, within } from "../e2e/processes.ts";
 import { agentsModule } from "./arcp-command.ts";
+import { SlowDoor } from "./slow-door.ts";
 
 const executable = join(import.meta.dirname, "../../bin/tipstaff");
 
@@ -182,6 +184,48 @@ describe("jobs", { concurrency: 2 }, () => {
     await run("cancel", id, "--yes");
     await ended;
     assert.match(tailed, /^painter job_\w+\n {2}waits for painter; /);
+  });
+
+  test("ctrl-c before the job is accepted cancels it when it is, also one that is to be left to itself", async () => {
+    for (const flags of [[], ["--detach"]]) {
+      await using door = await SlowDoor.before(Number(new URL(url).port));
+      // A daemon that has that door, and no word on any job.
+      const overview = { version: "0.1.0", counts: {}, arcpAddress: door.address };
+      const api = createServer(({ url: path = "" }, response) => {
+        if (!path.startsWith("/api/v1/overview")) response.statusCode = 404;
+        response.end(JSON.stringify(overview));
+      });
+      api.listen(0, "127.0.0.1");
+      await once(api, "listening");
+      const address = api.address();
+      const http = `127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+      const words = ["job", "submit", "sleeper", ...flags, "--data-dir", data, "--http", http];
+      const child = spawn(executable, words);
+      const ended = once(child, "close");
+      let [stdout, stderr] = ["", ""];
+      child.stdout.setEncoding("utf8").on("data", (text: string) => {
+        stdout += text;
+      });
+      child.stderr.setEncoding("utf8").on("data", (text: string) => {
+        stderr += text;
+      });
+      try {
+        await until(() => door.kept.includes("job.accepted"), "the job to be accepted");
+        child.kill("SIGINT");
+        await until(() => stderr.includes("ctrl-c again leaves it"), "ctrl-c to be heard");
+        door.open();
+        const [code] = await within(patienceMs, ended, "the command to end");
+        assert.equal(code, 130);
+      } finally {
+        child.kill("SIGKILL");
+        api.close();
+      }
+      const [, jobId = ""] =
+        /\n(job_\w{26}) was accepted, and is asked to end\n$/.exec(stderr) ?? [];
+      assert.match(stdout, flags.length > 0 ? /^$/ : /^sleeper job_\w+\n.*\n?✗ cancelled/s);
+      const listed = await run("list", "--agent", "sleeper", "--state", "cancelled");
+      assert.match(listed.stdout, new RegExp(`cancelled with ctrl-c.* ${jobId}$`, "m"));
+    }
   });
 
   test("on a terminal ctrl-c cancels the job, and the line that showed how it stands is gone", async () => {

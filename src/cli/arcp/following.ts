@@ -63,9 +63,13 @@ export class Interruption implements Disposable {
   #isAsked = false;
   readonly #onSignal: () => void;
 
-  constructor(ask: () => void) {
+  /** `leave`: what there is to say before the process ends. */
+  constructor(ask: () => void, leave: () => void = () => undefined) {
     this.#onSignal = () => {
-      if (this.#isAsked) process.exit(exits.interrupted);
+      if (this.#isAsked) {
+        leave();
+        process.exit(exits.interrupted);
+      }
       this.#isAsked = true;
       ask();
     };

@@ -7,8 +7,9 @@ import type { Values } from "../table.ts";
 import { numberIn, textIn } from "../values.ts";
 import { connectFrom, requiredIn } from "./connecting.ts";
 import { ending } from "./ending.ts";
-import { Endings, Interruption, lineOf, withResult } from "./following.ts";
+import { Endings, lineOf, withResult } from "./following.ts";
 import { jsonIn } from "./input.ts";
+import { Submission } from "./submission.ts";
 
 export function submit(values: Values): Promise<number> {
   return ending("submit", async () => {
@@ -20,13 +21,11 @@ export function submit(values: Values): Promise<number> {
       maxRuntimeSec: numberIn(values, "max-runtime"),
       traceId: textIn(values, "trace-id"),
     };
-    const withdrawn = new AbortController();
     await using client = await connectFrom(values);
     const endings = new Endings(client);
-    using interruption = new Interruption(() => withdrawn.abort());
-    let job: JobHandle | undefined;
+    using submission = new Submission(client, "arcp list");
+    const job = await submission.submit(request);
     try {
-      job = await client.submit({ ...request, signal: withdrawn.signal });
       const telling = values["events"] === true ? tellEvents(job) : undefined;
       const done = await job.done;
       await telling;
@@ -37,11 +36,11 @@ export function submit(values: Values): Promise<number> {
       }
       return exits.ok;
     } catch (error) {
-      if (!isARCPError(error) || (job && client.isClosed)) throw error;
-      const payload = job && endings.of(job.jobId);
-      if (!payload && !interruption.isAsked) throw error;
+      const payload = endings.of(job.jobId);
+      const { isAsked } = submission.interruption;
+      if (!isARCPError(error) || client.isClosed || !(payload || isAsked)) throw error;
       if (payload) say(`${indented(payload)}\n`);
-      return interruption.isAsked ? exits.interrupted : exits.no;
+      return isAsked ? exits.interrupted : exits.no;
     }
   });
 }
