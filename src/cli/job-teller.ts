@@ -82,9 +82,11 @@ export class JobTeller implements Disposable {
   /** Why nothing comes just now, until something does. */
   explain(lull: string): void {
     if (lull === this.#lull) return;
+    const wasTold = this.#lull !== "";
     this.#lull = lull;
     if (this.#timer) this.#draw();
-    else if (lull !== "") this.#tell([{ text: printable(lull), tone: "dim" }]);
+    // Where nothing is drawn anew, the time that it still has would be line upon line.
+    else if (lull !== "" && !wasTold) this.#tell([{ text: printable(lull), tone: "dim" }]);
   }
 
   take(event: StoryEvent, raw: unknown): void {
