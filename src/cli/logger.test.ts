@@ -32,3 +32,43 @@ test("the log for machines has what the runtime says in fields", () => {
   assert.deepEqual([level, msg, jobId], ["error", "agent fails failed in job_1", "job_1"]);
   assert.match(err.stack, /^Error: boom\n {4}at /);
 });
+
+test("what an agent says in fields is in its line, whatever the message has in it", () => {
+  const of = '{ jobId: "job_1", agent: "do", workerId: "w", step: "one", status: "do", empty: "" }';
+  const [said = ""] = written("text", `lines.info("step done of job_1", ${of});`);
+  assert.match(
+    said,
+    /^\S+ info step done of job_1 agent="do" workerId="w" step="one" status="do" empty=""$/,
+  );
+});
+
+test("no field of an agent's takes the place of one of ours", () => {
+  const hello =
+    'lines.info("hello", { jobId: "job_1", time: 5, level: "fatal", msg: "x", err: 1 });';
+  const [forPeople = ""] = written("text", hello);
+  assert.match(
+    forPeople,
+    /^\d\d:\d\d:\d\d info hello jobId="job_1" time=5 level="fatal" msg="x" err=1$/,
+  );
+  const [forMachines = ""] = written("json", hello);
+  const { time, ...line } = JSON.parse(forMachines);
+  assert.match(time, /^\d{4}-.*Z$/);
+  assert.deepEqual(line, {
+    level: "info",
+    jobId: "job_1",
+    fields: { time: 5, level: "fatal", msg: "x", err: 1 },
+    msg: "hello",
+  });
+});
+
+test("a cause that is no error is in the log as it is", () => {
+  const thrown = ['"just a text"', "{ status: 503 }", "null"];
+  const lines = written(
+    "text",
+    thrown.map((it) => `lines.warn("boom", { error: ${it} });`).join(""),
+  );
+  assert.deepEqual(
+    lines.map((line) => line.slice("00:00:00 ".length)),
+    ["warn boom: just a text", 'warn boom: {"status":503}', "warn boom: null"],
+  );
+});

@@ -28,19 +28,36 @@ export function makeLogger(format: LogFormat): Logger {
 export function linesTo(logger: Logger): RuntimeLogger {
   const line =
     (level: keyof RuntimeLogger): RuntimeLogger["info"] =>
-    (message, { error: err, ...fields } = {}) =>
-      logger[level]({ ...fields, ...(err !== undefined && { err }) }, message);
+    (message, { error: err, jobId, agent, workerId, ...fields } = {}) => {
+      // What agents add has a place of its own: whatever they call it, the line keeps its time and its level.
+      const added = Object.keys(fields).length > 0 && { fields };
+      logger[level](
+        { jobId, agent, workerId, ...added, ...(err !== undefined && { err }) },
+        message,
+      );
+    };
   return { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error") };
 }
 
 function forPeople(line: string): string {
-  const { level, time, msg, err, ...rest } = JSON.parse(line);
-  const details = Object.entries(rest)
-    .filter(([, value]) => typeof value !== "string" || !String(msg).includes(value))
+  const { level, time, msg, err, fields, ...ours } = JSON.parse(line);
+  const named = new Set(String(msg).split(/[\s,;:]+/));
+  const details = Object.entries(ours)
+    .filter(([key, value]) => !(whose.has(key) && named.has(String(value))))
+    .concat(Object.entries(fields ?? {}))
     .map(([key, value]) => ` ${key}=${JSON.stringify(value)}`);
-  const cause = err?.message === undefined ? "" : `: ${err.message}`;
+  const cause = err === undefined ? "" : `: ${causeOf(err)}`;
   const said = `${String(time).slice(11, 19)} ${level} ${msg}${cause}${details.join("")}\n`;
   return level === "error" ? `${said}${framesOf(err?.stack)}` : said;
+}
+
+/** Most messages name them, and once is enough. */
+const whose: ReadonlySet<string> = new Set(["jobId", "agent", "workerId"]);
+
+/** Anything can be thrown. */
+function causeOf(err: { readonly message?: unknown } | string | null): string {
+  if (typeof err === "string") return err;
+  return typeof err?.message === "string" ? err.message : JSON.stringify(err);
 }
 
 /** Where an agent of the user's failed. What our own doors warn of says what there is to say. */
