@@ -597,6 +597,34 @@ test("after a loss, lists and subscriptions that nobody waits for are not asked 
   );
 });
 
+test("[ARCP-142] who leaves a job while there is no connection has left it after a resume, unless somebody is back", async () => {
+  await using scene = await open();
+  const { client, runtime, time } = scene;
+  const subscribe = async (jobId: string) => {
+    const subscribing = client.subscribe(jobId);
+    const { id } = await runtime.last("job.subscribe");
+    await runtime.say("job.subscribed", { ...subscribed(id), job_id: jobId });
+    return subscribing;
+  };
+  const jobs = [await subscribe("job_1"), await subscribe("job_2")];
+  const { signal, abort } = aborting(new Error("enough"));
+  void expecting(client.subscribe("job_3", { signal }));
+  await settled();
+  await runtime.drop();
+  for (const job of jobs) job.unsubscribe();
+  abort();
+  void expecting(client.subscribe("job_2"));
+  await settled();
+  assert.equal(runtime.ofType("job.unsubscribe").length, 0);
+  const unsubscribed = () =>
+    runtime.ofType("job.unsubscribe").map((each) => each.payload["job_id"]);
+  await time.pass(250);
+  assert.deepEqual(unsubscribed(), ["job_1", "job_3"]);
+  await runtime.drop();
+  await time.pass(250);
+  assert.deepEqual(unsubscribed(), ["job_1", "job_3"]);
+});
+
 test("submits that were given up leave room for others, however many there are", async () => {
   await using scene = await open();
   const { client } = scene;

@@ -47,6 +47,8 @@ export class Session implements SessionListener {
   readonly #settings: Settings;
   readonly #pending = new Pending();
   readonly #numbering: Numbering;
+  /** Jobs that nobody follows any more, and the runtime does not know it yet. */
+  readonly #left = new Set<string>();
   #acknowledging: Acknowledging | undefined;
   /** It says which request it answers, so that it would know a request again (ARCP-220). */
   #echoesRequests = false;
@@ -156,10 +158,9 @@ export class Session implements SessionListener {
     following.fail(new ArcpError("CANCELLED", "nobody follows this job here any more"));
     if (!isLast) return;
     this.#numbering.cursors.forget(jobId);
-    const { isLive, features } = this.lifeline;
-    if (!wasRefused && isLive && features.includes("subscribe")) {
-      this.lifeline.say({ type: "job.unsubscribe", payload: printUnsubscribe({ jobId }) });
-    }
+    if (wasRefused) return;
+    this.#left.add(jobId);
+    this.#takeLeave();
   }
 
   /** As far as anyone here will ever know, the job is over. */
@@ -184,6 +185,8 @@ export class Session implements SessionListener {
       this.#echoesRequests = false;
     }
     this.#keepAcknowledging();
+    if (!goesOn) this.#left.clear();
+    this.#takeLeave();
     if (!isFirst) this.#sendAgain();
     if (!isFirst && goesOn && !continuesJobs) this.#followAgain();
   }
@@ -420,6 +423,16 @@ export class Session implements SessionListener {
       if (waiting.call.kind !== "submit") this.#pending.remove(waiting);
     }, answerMs);
     this.lifeline.write(text);
+  }
+
+  #takeLeave(): void {
+    if (!this.lifeline.isLive) return;
+    for (const jobId of this.#left) {
+      // Somebody may have come back to it meanwhile.
+      if (this.jobs.get(jobId)) continue;
+      this.lifeline.say({ type: "job.unsubscribe", payload: printUnsubscribe({ jobId }) });
+    }
+    this.#left.clear();
   }
 
   #keepAcknowledging(): void {
