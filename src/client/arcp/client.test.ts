@@ -1217,6 +1217,31 @@ test("[ARCP-209] [ARCP-220] one with a key is sent again, because that finds its
   assert.equal((await runtime.last("job.cancel")).jobId, "job_2");
 });
 
+test("[ARCP-209] [ARCP-221] and so it is where the runtime has forgotten the session", async () => {
+  const greet: ScriptedOptions["greet"] = (_, count, runtime) => {
+    const payload = { code: "RESUME_WINDOW_EXPIRED", message: "gone", retryable: false };
+    if (count === 2) return { type: "session.error", payload };
+    return runtime.welcome(count, count > 2 ? { session_id: "sess_9" } : {});
+  };
+  await using scene = await open({ greet });
+  const { runtime, client, time } = scene;
+  const { signal, abort } = aborting(new Error("changed my mind"));
+  const withdrawn = ["k", undefined].map((idempotencyKey) =>
+    expecting(client.submit({ agent: "a", idempotencyKey, signal })),
+  );
+  await settled();
+  abort();
+  await runtime.drop();
+  await time.pass(1_000, 250);
+  assert.equal(client.sessionId, "sess_9");
+  for (const each of withdrawn) await assert.rejects(each, { code: "CANCELLED" });
+  const [, , again, ...more] = runtime.ofType("job.submit");
+  assert(again);
+  assert.deepEqual([again.payload["idempotency_key"], more.length], ["k", 0]);
+  await runtime.accept(again, "job_2");
+  assert.equal((await runtime.last("job.cancel")).jobId, "job_2");
+});
+
 test("[ARCP-220] what is asked while there is no connection waits for one; lists and cancels are asked again", async () => {
   await using scene = await open();
   const { runtime, client, time } = scene;

@@ -217,9 +217,10 @@ export class Session implements SessionListener {
 
   forgotten(error: ArcpError): void {
     this.#tellGap(error);
-    this.#giveUp(error, ({ call, wasSent }) => {
-      const canWait = call.kind === "submit" || call.kind === "list";
-      return wasSent || !canWait;
+    this.#giveUp(error, ({ call, wasSent, isAbandoned }) => {
+      // A job that nobody wants is found by its key in any session.
+      if (call.kind === "submit" && call.key !== undefined && isAbandoned) return false;
+      return wasSent || !(call.kind === "submit" || call.kind === "list");
     });
   }
 
