@@ -1,3 +1,8 @@
+export type Abortable = {
+  /** Ends the wait: the call rejects with its reason. What was sent may be carried out nevertheless. */
+  readonly signal?: AbortSignal | undefined;
+};
+
 /**
  * Waits no longer than a signal lets it: then `giveUp` is called, and it rejects with the signal's reason. Either that,
  * or what was waited for: nothing in between.

@@ -551,6 +551,33 @@ test("whoever waits for a list, a subscription or a cancel waits as long as its 
   assert.equal(runtime.received.length, before);
 });
 
+test("and so does whoever waits for a connection, a job or a streamed result", async () => {
+  await using scene = await open();
+  const { client, runtime, time } = scene;
+  const job = await accepted(scene, "job_1");
+  await runtime.drop();
+  const reason = new Error("enough");
+  const { signal, abort } = aborting(reason);
+  const ask = () => [
+    client.send({ type: "x-vendor.a.b", payload: {} }, { signal }),
+    job.cancel("no need", { signal }),
+    job.collectChunks({ signal }),
+  ];
+  const waiting = ask();
+  for (const each of waiting) void expecting<unknown>(each);
+  await settled();
+  abort();
+  for (const each of [...waiting, ...ask()]) await assert.rejects(each, reason);
+  assert.equal(getEventListeners(signal, "abort").length, 0);
+  await time.pass(250);
+  assert.deepEqual(
+    runtime.received.slice(-2).map(({ type }) => type),
+    ["job.submit", "session.hello"],
+  );
+  await runtime.result("job_1", 7);
+  assert.equal((await job.done).result, 7);
+});
+
 test("[ARCP-215] the refusal of what nobody waits for any more refuses nothing else", async () => {
   await using scene = await open();
   const { client, runtime } = scene;

@@ -18,7 +18,7 @@ import {
   readTimestamp,
   type Welcome,
 } from "../../wire/arcp/index.ts";
-import { orAborted } from "./abort.ts";
+import { type Abortable, orAborted } from "./abort.ts";
 import { mintTraceId } from "./chance.ts";
 import type { Following } from "./following.ts";
 import { type Budget, type HandleSession, JobHandle, readBudget, SubscribedJob } from "./handle.ts";
@@ -76,11 +76,6 @@ export type SubscribeOptions = Abortable & {
 };
 
 export type CancelOptions = Abortable & { readonly reason?: string | undefined };
-
-type Abortable = {
-  /** Ends the wait: the call rejects with its reason. What was sent may be carried out nevertheless. */
-  readonly signal?: AbortSignal | undefined;
-};
 
 export type ListedJob = Omit<JobEntry, "budget"> & { readonly budget?: Budget | undefined };
 
@@ -343,8 +338,9 @@ export class ARCPClient implements AsyncDisposable {
   }
 
   /** Says something of a vendor's. Waits for a connection, if there is none. */
-  async send(request: Request): Promise<void> {
-    await this.#session.lifeline.whenLive();
+  async send(request: Request, { signal }: Abortable = {}): Promise<void> {
+    signal?.throwIfAborted();
+    await orAborted(this.#session.lifeline.whenLive(), signal, () => {});
     this.#session.lifeline.say(request);
   }
 

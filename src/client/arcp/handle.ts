@@ -7,6 +7,7 @@ import {
   printAmounts,
   type Subscribed,
 } from "../../wire/arcp/index.ts";
+import { type Abortable, orAborted } from "./abort.ts";
 import { JobCredential } from "./credential.ts";
 import type { ReceivedEvent } from "./event.ts";
 import type { EventsOptions, Following, JobDone } from "./following.ts";
@@ -16,7 +17,10 @@ export type Budget = Readonly<Record<string, number>>;
 
 /** What a handle asks of its session. */
 export interface HandleSession {
-  cancelJob(jobId: string, options: { readonly reason?: string | undefined }): Promise<void>;
+  cancelJob(
+    jobId: string,
+    options: Abortable & { readonly reason?: string | undefined },
+  ): Promise<void>;
   unsubscribe(jobId: string, following: Following): void;
 }
 
@@ -69,14 +73,15 @@ export class JobHandle {
     return this.#following.chunks();
   }
 
-  /** A streamed result, whole: a text if all its pieces were text, else bytes. */
-  collectChunks(): Promise<string | Uint8Array> {
-    return this.#following.collectChunks();
+  /** A streamed result, whole: a text if all its pieces were text, else bytes. Once given up, its pieces are gone. */
+  async collectChunks({ signal }: Abortable = {}): Promise<string | Uint8Array> {
+    signal?.throwIfAborted();
+    return orAborted(this.#following.collectChunks(), signal, () => this.chunks().return?.());
   }
 
   /** Resolves when the runtime has taken the wish, or the job is over. How the job ends, `done` tells. */
-  cancel(reason?: string): Promise<void> {
-    return this.#session.cancelJob(this.jobId, { reason });
+  cancel(reason?: string, { signal }: Abortable = {}): Promise<void> {
+    return this.#session.cancelJob(this.jobId, { reason, signal });
   }
 }
 
