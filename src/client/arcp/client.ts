@@ -44,6 +44,7 @@ export type SubmitOptions = {
     | undefined;
   /** The same key and the same request are the same job. */
   readonly idempotencyKey?: string | undefined;
+  /** Counted from the acceptance: what the job waits for a worker is part of it. */
   readonly maxRuntimeSec?: number | undefined;
   /** 32 hex digits; a fresh one, if not said. */
   readonly traceId?: string | undefined;
@@ -192,7 +193,8 @@ export class ARCPClient implements AsyncDisposable {
   /**
    * Resolves when the runtime has accepted the job. While there is no connection it waits for one. Rejects with
    * the runtime's refusal; with `HEARTBEAT_LOST` if the connection was lost in between and nobody knows
-   * whether the job runs; with `CANCELLED`, and its reason as the cause, if the signal came first.
+   * whether the job runs; with `TIMEOUT` if no answer came: an acceptance that comes later cancels the job; with
+   * `CANCELLED`, and its reason as the cause, if the signal came first.
    */
   async submit(options: SubmitOptions): Promise<JobHandle> {
     const { agent, idempotencyKey: key, signal, traceId = mintTraceId(), extensions } = options;

@@ -40,7 +40,7 @@ export interface SessionListener {
   /** The session is gone, and with it everything that only it knew of. There may be another. */
   forgotten(error: ArcpError): void;
   /** Once, and for good. */
-  ended(error: ArcpError, how: { readonly isWanted: boolean }): void;
+  ended(error: ArcpError, how: { readonly wasClosedHere: boolean }): void;
 }
 
 export type Welcomed = {
@@ -195,7 +195,7 @@ export class Lifeline implements Receiver {
 
   async close(reason: string): Promise<void> {
     const connection = this.#connection;
-    this.#end(closedHere(), { isWanted: true });
+    this.#end(closedHere(), { wasClosedHere: true });
     if (!connection) return;
     const isBye = this.#settings.closeMessage === "bye" || !this.traits.knowsClose;
     const type = isBye ? "session.bye" : "session.close";
@@ -354,12 +354,12 @@ export class Lifeline implements Receiver {
     connection.close(reason).catch(() => {});
   }
 
-  #end(error: ArcpError, { isWanted = false } = {}): void {
+  #end(error: ArcpError, { wasClosedHere = false } = {}): void {
     if (this.#ended) return;
     this.#ended = error;
     this.#detach();
     this.#leaving.abort(error);
-    this.#listener.ended(error, { isWanted });
+    this.#listener.ended(error, { wasClosedHere });
     this.#attached.reject(error);
   }
 }

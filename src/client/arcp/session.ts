@@ -225,9 +225,9 @@ export class Session implements SessionListener {
   }
 
   /** Everything that waits is told, once and for good (ARCP-208). */
-  ended(error: ArcpError, { isWanted }: { readonly isWanted: boolean }): void {
+  ended(error: ArcpError, { wasClosedHere }: { readonly wasClosedHere: boolean }): void {
     this.#giveUp(error, () => true);
-    if (!isWanted) this.#break(error);
+    if (!wasClosedHere) this.#break(error);
   }
 
   /** A job that nobody wants any more is known by its trace, and as good as accepted. */
