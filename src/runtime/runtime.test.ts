@@ -10,7 +10,7 @@ import type { ManualClock } from "../testing/manual-clock.ts";
 import { temporaryDirectory } from "../testing/temporary.ts";
 import { openPlane, turns } from "../testing/test-plane.ts";
 import { ArcpError } from "../wire/arcp/index.ts";
-import type { JobContext } from "./context.ts";
+import type { Delegated, JobContext } from "./context.ts";
 import type { Handler } from "./in-process.ts";
 import { type Around, type JobRequest, Runtime, type RuntimeOptions } from "./runtime.ts";
 import type { Worker } from "./worker.ts";
@@ -502,6 +502,43 @@ test("[ARCP-197] nothing is heard of an attempt that was left to the next proces
     reserved: jobs.reservations.get(id)?.size,
   }));
   assert.deepEqual(left, { state: "running", children: 1, reserved: undefined });
+});
+
+test("an attempt that was lost cancels no children, whether the job has ended, waits or runs again", async () => {
+  await using scene = await Scene.open();
+  const children: Delegated[] = [];
+  const ask: Handler = async (_, context) => {
+    children.push(await context.delegate({ agent: "child", delegateId: "d1" }));
+    return await new Promise(() => {});
+  };
+  using _child = scene.runtime.registerAgent("child", () => new Promise(() => {}));
+  const agent = scene.runtime.registerAgent("agent", ask, { isIdempotent: true });
+  const id = await scene.submit({ capabilities: { "agent.delegate": ["*"] } });
+  await turns();
+  const [{ jobId: childId, cancel } = assert.fail()] = children;
+  const isLeftAlone = async (): Promise<void> => {
+    await assert.rejects(cancel("no"), { code: "CANCELLED" });
+    const child = scene.plane.peek(({ jobs }) => jobs.byId.get(jobId(childId)));
+    assert.equal(child?.state === "running" && child.cancelling, undefined);
+  };
+  agent[Symbol.dispose]();
+  const lose = { type: "job.orphan", jobId: id, graceMs: 0 } as const;
+  await scene.plane.submit(lose, { actor: "test" }, () => undefined);
+  scene.plane.tick();
+  await turns();
+  assert.equal(
+    scene.plane.peek(({ jobs }) => jobs.byId.get(id)?.state),
+    "pending",
+  );
+  await isLeftAlone();
+  using _again = scene.runtime.registerAgent("agent", ask, { isIdempotent: true });
+  await turns();
+  assert.equal(children.length, 2, "it runs again");
+  await isLeftAlone();
+  const outcome = { status: "success" } as const;
+  const end = { type: "job.end", jobId: id, attempt: 2, outcome } as const;
+  await scene.plane.submit(end, { actor: "test" }, () => undefined);
+  await isLeftAlone();
 });
 
 test("[ARCP-178] a job that is run again is given the child that it asked for before by the same name", async () => {

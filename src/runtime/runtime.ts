@@ -434,7 +434,7 @@ export class Runtime implements Disposable {
     const done = this.#endings.resultOf(jobId);
     done.catch(() => undefined);
     const cancel = async (reason = "cancelled by its parent"): Promise<void> => {
-      if (this.#attempts.get(parent.id)?.isClosed) throw toArcpError(over(parent.id));
+      this.#current({ jobId: parent.id, attempt: parent.attempt });
       const command = { type: "job.cancel", jobId, reason, graceMs: limits.cancelGraceMs } as const;
       await this.plane.submit(command, { actor: `job/${parent.id}` }, () => undefined);
     };
