@@ -149,22 +149,22 @@ export class Attempt {
     throw toArcpError(answer.refusal, { ...operation });
   }
 
-  /** Sets money aside for work whose cost is known to be at most that. */
-  async reserve(reservationId: string, amounts: readonly Amount[]): Promise<void> {
+  /** Sets money aside for work whose cost is known to be at most that; or it is said why not. */
+  async reserve(reservationId: string, amounts: readonly Amount[]): Promise<Refusal | undefined> {
     const { jobId, attempt } = this;
-    if (this.#isClosed) throw toArcpError(over(jobId));
+    if (this.#isClosed) return over(jobId);
     const command = { type: "job.reserve", jobId, attempt, reservationId, amounts } as const;
     const { refusal } = await this.#plane.submit(command, this.#caller, () => undefined);
-    if (refusal) throw toArcpError(refusal);
+    return refusal;
   }
 
   /** What the work came to. That is heard though nothing else is: it was spent. */
-  async settle(reservationId: string, actual: readonly Amount[]): Promise<void> {
+  async settle(reservationId: string, actual: readonly Amount[]): Promise<Refusal | undefined> {
     const { jobId, attempt } = this;
     const command = { type: "job.settle", jobId, attempt, reservationId, actual } as const;
     const { refusal } = await this.#plane.submit(command, this.#caller, () => undefined);
     // At the end of an attempt all that is open is settled by itself.
-    if (refusal) throw toArcpError(this.#isClosed ? over(jobId) : refusal);
+    return refusal && this.#isClosed ? over(jobId) : refusal;
   }
 
   /** The last word. If the job has ended otherwise, nothing happens, and it is said why. */

@@ -9,6 +9,7 @@ import {
   type Job,
   type JobId,
   printDecimal,
+  type Refusal,
   type SessionId,
   toNumber,
 } from "../core/index.ts";
@@ -22,7 +23,7 @@ import {
 } from "../wire/arcp/index.ts";
 import type { Attempt } from "./attempt.ts";
 import type { HeldCredential } from "./credentials.ts";
-import { wordsOf } from "./errors.ts";
+import { toArcpError, wordsOf } from "./errors.ts";
 import { fetchWithin, type Guard, readFileWithin, writeFileWithin } from "./guards.ts";
 import { type Logger, withFields } from "./logger.ts";
 import { type ChunkBody, ResultStream } from "./result-stream.ts";
@@ -265,12 +266,11 @@ export class JobContext {
 
   async #within<Result>(costMax: Amount | undefined, run: ToolRun<Result>): Promise<Result> {
     if (!costMax) return await run(() => undefined, this.traceContext);
-    const id = this.#surroundings.newId("reservation");
     const actual: Amount[] = [];
-    await this.#attempt.reserve(id, [costMax]);
+    const open = await this.reserve(costMax);
     // Nothing said is all of it: what was under way may have cost it.
     const settle = (): Promise<void> =>
-      this.#attempt.settle(id, actual.length > 0 ? actual : [costMax]);
+      actual.length > 0 ? open.settle(...actual) : open.settle(costMax);
     let result: Result;
     try {
       result = await run((amount) => actual.push(amount), this.traceContext);
@@ -321,8 +321,10 @@ export class JobContext {
   /** Sets money aside for work that costs at most that, until what it answers is settled. */
   async reserve(...amounts: Amount[]): Promise<{ settle: (...actual: Amount[]) => Promise<void> }> {
     const id = this.#surroundings.newId("reservation");
-    await this.#attempt.reserve(id, amounts);
-    return { settle: (...actual) => this.#attempt.settle(id, actual) };
+    requireTaken(await this.#attempt.reserve(id, amounts));
+    return {
+      settle: async (...actual) => requireTaken(await this.#attempt.settle(id, actual)),
+    };
   }
 
   /** The result, in pieces. The same one however often it is asked for. */
@@ -372,6 +374,10 @@ export class JobContext {
   get streamed(): ResultStream | undefined {
     return this.#stream;
   }
+}
+
+function requireTaken(refusal: Refusal | undefined): void {
+  if (refusal) throw toArcpError(refusal);
 }
 
 export function restOf(rest: Decimal): BudgetRest {

@@ -458,7 +458,7 @@ export class RemoteWorker implements Worker {
       }
       case "reserve":
       case "settle":
-        return await this.#reserveOrSettle(job, asked);
+        return await this.#reserveOrSettle(attempt, asked);
       case "delegate":
         return { child_job_id: (await this.#delegate(remote, asked)).jobId };
       case "await":
@@ -477,20 +477,15 @@ export class RemoteWorker implements Worker {
 
   /** Asked again, because the answer was lost, it is done already. */
   async #reserveOrSettle(
-    { id: jobId, attempt }: Job,
+    attempt: Attempt,
     asked: Asked & { readonly type: "reserve" | "settle" },
   ): Promise<void> {
-    const { reservationId } = asked;
+    const { type, reservationId } = asked;
     const amounts = readAmounts(asked.amounts);
-    const isOpen = this.#look((jobs) => jobs.reservations.get(jobId)?.has(reservationId) ?? false);
-    const isDone = isOpen === (asked.type === "reserve");
-    const common = { jobId, attempt, reservationId };
-    const command =
-      asked.type === "reserve"
-        ? ({ type: "job.reserve", ...common, amounts } as const)
-        : ({ type: "job.settle", ...common, actual: amounts } as const);
+    const isOpen = this.#look((jobs) => jobs.reservations.get(attempt.jobId)?.has(reservationId));
+    const isDone = (isOpen ?? false) === (type === "reserve");
     if (isDone) return await this.#plane.read(() => undefined);
-    const { refusal } = await this.#plane.submit(command, this.#caller, () => undefined);
+    const refusal = await attempt[type](reservationId, amounts);
     if (refusal?.code === "unavailable") throw notNow;
     if (refusal) throw toArcpError(refusal);
   }

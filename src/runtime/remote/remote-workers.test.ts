@@ -221,6 +221,27 @@ test("a handler that throws, streams or delegates does so from elsewhere too", a
   assert.match((await lastOf("delegate")) ?? "", /LEASE_SUBSET_VIOLATION.*; \{"got":7\}$/);
 });
 
+test("what a job elsewhere says and spends is its own doing, and not its worker's", async () => {
+  await using scene = await Scene.open();
+  const dollar = parseAmount("USD:1") ?? assert.fail();
+  const actors = new Map<string, string>();
+  using _tap = scene.plane.tap((entries) => {
+    for (const { actor, event } of entries) actors.set(event.type, actor);
+  });
+  const program = programOf(async (_, context) => {
+    await context.log("info", "one");
+    const set = await context.reserve(dollar);
+    await set.settle(dollar);
+  });
+  new Cable(scene.workers, program);
+  await turns();
+  const id = await scene.submit({ capabilities: { "cost.budget": ["USD:1.00"] } });
+  await turns(40);
+  for (const type of ["job.emitted", "job.reserved", "job.settled", "job.ended"]) {
+    assert.equal(actors.get(type), `job/${id}`, type);
+  }
+});
+
 test("a worker that was cut off goes on, and says again only what was not kept", async () => {
   await using scene = await Scene.open();
   const gate = new Gate();

@@ -305,7 +305,7 @@ export class WorkerProgram {
       type: "reserve" | "settle",
       reservationId: string,
       amounts: readonly Amount[],
-    ): Promise<void> => {
+    ): Promise<undefined> => {
       await this.#ask(run, { type, reservationId, amounts: amounts.map(printAmount) });
     };
     const { jobId, attempt } = run.held;
@@ -319,6 +319,7 @@ export class WorkerProgram {
       settle: async (id, actual) => {
         await reserve("settle", id, actual);
         for (const amount of actual) spend(run, amount);
+        return undefined;
       },
     };
   }
