@@ -3,6 +3,7 @@ import type { Job, JobFailure, JobState } from "../wire/api/index.ts";
 import type { Column } from "./columns.ts";
 import {
   briefLullOf,
+  countsIn,
   isSpent,
   jobTone,
   oneLine,
@@ -11,7 +12,7 @@ import {
   standingOf,
   waitsIn,
 } from "./job-words.ts";
-import { collect, printList, tally } from "./lists.ts";
+import { collect, printList } from "./lists.ts";
 import type { Values } from "./table.ts";
 import { ago } from "./times.ts";
 import { choiceIn, choicesIn, textIn } from "./values.ts";
@@ -28,7 +29,7 @@ export async function listJobs(values: Values): Promise<number> {
     columns: columnsAt(listed.nowMs),
     noun: ["job", "jobs"],
     empty: "no jobs; tipstaff job submit echo hello makes one",
-    counts: (rows) => tally<Job, JobState>(rows, (job) => job.state, states),
+    counts: (rows) => countsIn(rows, states),
     notes: (rows) => waitsIn(rows, listed.nowMs),
   });
 }

@@ -1,6 +1,6 @@
 /** What is said of a job, wherever it is shown. */
 import type { Tone } from "../terminal/index.ts";
-import type { Job, JobProgress } from "../wire/api/index.ts";
+import type { Job, JobProgress, JobState } from "../wire/api/index.ts";
 import { limits } from "./limits.ts";
 import { forHowLong, grouped } from "./times.ts";
 
@@ -8,7 +8,23 @@ import { forHowLong, grouped } from "./times.ts";
 export function standingOf({ state, cancelling, orphanedUntilMs }: Job): string {
   if (cancelling) return "ending";
   if (orphanedUntilMs !== undefined) return "worker away";
-  return state === "pending" ? "waits" : state.replace("_", " ");
+  return stateOf(state, 1);
+}
+
+function stateOf(state: JobState, count: number): string {
+  if (state === "pending") return count === 1 ? "waits" : "wait";
+  return state.replace("_", " ");
+}
+
+/** `1 running`, `2 wait`: how many there are of each, in this order. */
+export function countsIn(
+  jobs: readonly Pick<Job, "state">[],
+  states: readonly JobState[],
+): readonly string[] {
+  return states.flatMap((wanted) => {
+    const { length } = jobs.filter(({ state }) => state === wanted);
+    return length === 0 ? [] : [`${grouped(length)} ${stateOf(wanted, length)}`];
+  });
 }
 
 /** Why nothing comes of it just now; nothing where something may. An older daemon does not say whom it waits for. */

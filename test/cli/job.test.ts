@@ -180,6 +180,8 @@ describe("jobs", { concurrency: 2 }, () => {
     const none = "waits for painter; none is connected";
     const isTold = async (): Promise<boolean> => (await run("list")).stdout.includes(none);
     while (!(await isTold()));
+    const listed = await run("list", "--agent", "painter");
+    assert.match(listed.stdout, /^2 jobs · 1 running · 1 waits$/m);
     assert.match((await tipstaff("ps", "--data-dir", data)).stdout, new RegExp(none));
     await run("cancel", id, "--yes");
     await ended;
