@@ -998,7 +998,11 @@ export const commands: readonly CommandRow[] = [
         value: "key",
         help: "asked again with the same key, it is the same job",
       },
-      { name: "max-runtime", value: "seconds", help: "the job is ended after so long" },
+      {
+        name: "max-runtime",
+        value: "seconds",
+        help: "the job is ended after so long; waiting for a worker counts",
+      },
       { name: "trace-id", value: "id", help: "32 hex digits, for those who trace" },
       { name: "events", help: "print events, too, as lines of JSON on standard error" },
       { name: "raw", help: "print a streamed result as it is, and nothing else" },

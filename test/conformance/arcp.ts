@@ -516,11 +516,11 @@ export const rules: readonly Rule[] = [
     [doorJobs, runtimeRuntime, wireAnswers],
   ),
   must("ARCP-106", "An expired lease and a spent budget end as errors.", [doorJobs]),
-  must("ARCP-107", "A job that runs too long ends at once as timed out.", [
-    coreJobs,
-    doorJobs,
-    runtimeRuntime,
-  ]),
+  must(
+    "ARCP-107",
+    "A job that is not done in time, its wait for a worker included, ends at once as timed out.",
+    [coreJobs, doorJobs, runtimeRuntime],
+  ),
   must("ARCP-108", "Deadlines further away than a timer can count work.", [
     coreJobs,
     doorJobs,
