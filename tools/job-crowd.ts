@@ -114,7 +114,7 @@ export async function fillJobs({
   const late = await ask("crawler", { by: "nightly", budget: "USD:2.00" });
   await spend(late, 1.1);
   await pass(30);
-  const failure = { code: "TIMEOUT", message: "it ran for more than 900 s", isRetryable: true };
+  const failure = { code: "TIMEOUT", message: "it was not done within 30 s", isRetryable: true };
   await run(endJob(late, { outcome: { status: "timed_out", failure } }));
   const dropped = await ask("summarise@2", { by: "ann", isStarted: false });
   await run({

@@ -8,6 +8,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
 import { type Browser, chromium } from "playwright-core";
+import { version } from "../src/cli/version.ts";
 import { type Daemon, startDaemon } from "../src/embedded.ts";
 import { openTestDoor, testToken } from "../src/testing/http-door.ts";
 import { ManualClock } from "../src/testing/manual-clock.ts";
@@ -99,11 +100,14 @@ async function takeOffice(browser: Browser): Promise<void> {
 /** Their times are long past and far apart: the clock of this plane is moved by hand. */
 async function takeWork(browser: Browser): Promise<void> {
   const clock = new ManualClock(Date.now() - 1_800_000);
-  await using to = await openTestDoor({ clock });
+  const startedAtMs = clock.nowMs();
+  const about = { version, planeId: "plane-1", startedAtMs, pid: process.pid, isKept: false };
+  await using to = await openTestDoor({ clock, about: () => about, workersOf: () => 1 });
   const job = await fillJobs(to);
   const plane = { url: `http://127.0.0.1:${to.port}`, token: testToken };
   const shown = [
     '.jobs tr:has-text("release-manager")',
+    '.jobs tr:has-text("translator"):has-text("the only one is busy")',
     '.tree li:has-text("flaky-hunter")',
     ".lines li",
   ];
