@@ -26,6 +26,7 @@ import {
   zero,
 } from "./decimal.ts";
 import { type Refused, refuse } from "./decision.ts";
+import { limits } from "./limits.ts";
 
 export type Grant = {
   readonly capabilities: Capabilities;
@@ -136,6 +137,14 @@ export function parseAmount(text: string): Amount | undefined {
   if (currency === undefined || digits === undefined) return undefined;
   const value = parseDecimal(digits);
   return value && { currency, value };
+}
+
+const currencyForm = /^[A-Za-z][A-Za-z0-9_-]*$/;
+
+/** Whether it is none below zero, and can be written down and read again. */
+export function isAmount({ currency, value: { units, scale } }: Amount): boolean {
+  const isScale = Number.isInteger(scale) && scale >= 0 && scale <= limits.amountScaleMax;
+  return currencyForm.test(currency) && units >= 0n && isScale;
 }
 
 export function printAmount({ currency, value }: Amount): string {

@@ -56,6 +56,7 @@ export {
   free,
   type Grant,
   type Granted,
+  isAmount,
   narrow,
   parseAmount,
   printAmount,

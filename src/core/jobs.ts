@@ -307,7 +307,7 @@ export function decide(jobs: Jobs, command: JobCommand, nowMs: number): Decision
     case "job.reserve": {
       const running = requireRunning(jobs, command);
       if (running.refusal) return running;
-      return reserve(jobs, command);
+      return refuseNoAmounts(command.amounts) ?? reserve(jobs, command);
     }
     case "job.settle": {
       // Also by an attempt that is over: what it came to was spent.
@@ -315,6 +315,8 @@ export function decide(jobs: Jobs, command: JobCommand, nowMs: number): Decision
       if (!jobs.reservations.get(jobId)?.has(reservationId)) {
         return refuse("invalid_argument", `job ${jobId} has nothing reserved as ${reservationId}`);
       }
+      const refused = refuseNoAmounts(actual);
+      if (refused) return refused;
       return accept({ type: "job.settled", jobId, reservationId, actual });
     }
     case "job.end": {
@@ -454,6 +456,15 @@ function refuseFull(jobs: Jobs, command: SubmitJob, grant: grants.Grant): Refuse
     return refuse("limit_reached", message);
   }
   return undefined;
+}
+
+/** What is kept of one that is none could not be read again. */
+function refuseNoAmounts(amounts: readonly grants.Amount[]): Refused | undefined {
+  if (amounts.every(grants.isAmount)) return undefined;
+  return refuse(
+    "invalid_argument",
+    "an amount is a currency and zero or more of it, like USD:1.50",
+  );
 }
 
 function reserve(

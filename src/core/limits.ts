@@ -77,4 +77,6 @@ export const limits = {
   /** Whether patterns cover others is found by a walk. Where it takes longer, they do not. */
   coverPairsMax: 20_000,
   coverStepsMax: 400_000,
+  /** Digits of an amount behind its point. */
+  amountScaleMax: 100,
 } as const;

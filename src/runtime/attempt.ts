@@ -22,6 +22,7 @@ import type { Plane } from "../plane/index.ts";
 import { ArcpError, checkBody, type JsonObject } from "../wire/arcp/index.ts";
 import { toArcpError } from "./errors.ts";
 import { limits } from "./limits.ts";
+import { printBody, tellable } from "./printing.ts";
 
 export type AttemptOptions = {
   readonly plane: Plane;
@@ -171,7 +172,7 @@ export class Attempt {
   async end(outcome: Outcome): Promise<Refusal | undefined> {
     const { jobId, attempt } = this;
     if (this.#isClosed) return over(jobId);
-    const command = { type: "job.end", jobId, attempt, outcome } as const;
+    const command = { type: "job.end", jobId, attempt, outcome: tellable(outcome) } as const;
     const { refusal } = await this.#plane.submit(command, this.#caller, () => undefined);
     return refusal;
   }
@@ -222,15 +223,4 @@ function costIn({ name, value, unit }: JsonObject): Amount | undefined {
   throw new ArcpError("INVALID_REQUEST", read.refusal.message, {
     details: { path: "body.value" },
   });
-}
-
-/** JSON, or an `INVALID_REQUEST`: whoever made it up hears of it. */
-export function printBody(value: unknown): string {
-  try {
-    const text = JSON.stringify(value);
-    if (text !== undefined) return text;
-  } catch {
-    // Cycles, bigints.
-  }
-  throw new ArcpError("INVALID_REQUEST", "this is nothing that JSON can carry");
 }

@@ -21,6 +21,7 @@ import {
   type TraceHeaders,
   traceHeadersOf,
 } from "../wire/arcp/index.ts";
+import { type Cost, readAmount } from "./amounts.ts";
 import type { Attempt } from "./attempt.ts";
 import type { HeldCredential } from "./credentials.ts";
 import { toArcpError, wordsOf } from "./errors.ts";
@@ -36,7 +37,7 @@ export type ToolError = {
 
 /** Does what a tool does. It says what that came to, and tells the tool where in a trace it is called. */
 export type ToolRun<Result> = (
-  spend: (actual: Amount) => void,
+  spend: (actual: Cost) => void,
   trace: TraceHeaders,
 ) => Promise<Result> | Result;
 
@@ -242,7 +243,7 @@ export class JobContext {
     call: {
       readonly tool: string;
       readonly args?: Readonly<Record<string, unknown>>;
-      readonly costMax?: Amount;
+      readonly costMax?: Cost;
     },
     run: ToolRun<Result>,
   ): Promise<Result> {
@@ -264,8 +265,8 @@ export class JobContext {
     return new ArcpError("BUDGET_EXHAUSTED", wordsOf(error, "it is spent"), { cause: error });
   }
 
-  async #within<Result>(costMax: Amount | undefined, run: ToolRun<Result>): Promise<Result> {
-    if (!costMax) return await run(() => undefined, this.traceContext);
+  async #within<Result>(costMax: Cost | undefined, run: ToolRun<Result>): Promise<Result> {
+    if (costMax === undefined) return await run(() => undefined, this.traceContext);
     const actual: Amount[] = [];
     const open = await this.reserve(costMax);
     // Nothing said is all of it: what was under way may have cost it.
@@ -273,7 +274,7 @@ export class JobContext {
       actual.length > 0 ? open.settle(...actual) : open.settle(costMax);
     let result: Result;
     try {
-      result = await run((amount) => actual.push(amount), this.traceContext);
+      result = await run((cost) => actual.push(readAmount(cost)), this.traceContext);
     } catch (error) {
       // What it threw says more than that the job is over, and its money settled.
       await settle().catch(() => undefined);
@@ -319,11 +320,12 @@ export class JobContext {
   }
 
   /** Sets money aside for work that costs at most that, until what it answers is settled. */
-  async reserve(...amounts: Amount[]): Promise<{ settle: (...actual: Amount[]) => Promise<void> }> {
+  async reserve(...most: Cost[]): Promise<{ settle: (...actual: Cost[]) => Promise<void> }> {
     const id = this.#surroundings.newId("reservation");
-    requireTaken(await this.#attempt.reserve(id, amounts));
+    requireTaken(await this.#attempt.reserve(id, most.map(readAmount)));
     return {
-      settle: async (...actual) => requireTaken(await this.#attempt.settle(id, actual)),
+      settle: async (...actual) =>
+        requireTaken(await this.#attempt.settle(id, actual.map(readAmount))),
     };
   }
 

@@ -47,7 +47,7 @@ export function codeOf({ code }: Failure): string {
 
 /** What was thrown may be anything; so may its message, whatever its type says. */
 export function wordsOf(thrown: unknown, otherwise: string): string {
-  const message: unknown = thrown instanceof Error ? thrown.message : undefined;
+  const message: unknown = thrown instanceof Error ? thrown.message : thrown;
   return typeof message === "string" && message !== "" ? message : otherwise;
 }
 

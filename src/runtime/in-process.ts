@@ -1,11 +1,11 @@
 /** A worker that is part of this process: handlers, called. */
 import type { Outcome } from "../core/index.ts";
 import { isArcpError, type JsonObject } from "../wire/arcp/index.ts";
-import { printBody } from "./attempt.ts";
 import { fullName, type Offer } from "./catalogue.ts";
 import { JobContext, type Surroundings } from "./context.ts";
 import { wordsOf } from "./errors.ts";
 import { limits } from "./limits.ts";
+import { printResult } from "./printing.ts";
 import type { Work, Worker } from "./worker.ts";
 
 /** Resolves with the result. Throws an `ArcpError` to fail with a code of its own. */
@@ -86,27 +86,25 @@ export async function execute(
       ? { status: "success" }
       : { status: "success", result: printResult(value) };
   } catch (error) {
-    const understood = context.understand(error);
-    // Where it was thrown is told to whoever runs the agent, and to nobody else (ARCP-105).
-    if (!isArcpError(understood) && !context.signal.aborted) onError?.(error);
-    return failedBy(understood);
+    try {
+      const understood = context.understand(error);
+      // Where it was thrown is told to whoever runs the agent, and to nobody else (ARCP-105).
+      if (!isArcpError(understood) && !context.signal.aborted) onError?.(error);
+      return failedBy(understood);
+    } catch {
+      // It is nothing that can be looked at.
+      return failedBy(undefined);
+    }
   }
 }
 
 const leftOut = "what the agent returned is left out, because its result was streamed";
 
-function printResult(value: unknown): string {
-  try {
-    return printBody(value);
-  } catch {
-    throw new Error("the result is nothing that JSON can carry");
-  }
-}
-
 /** Its code and its words; stacks stay with whoever runs this process. */
 function failedBy(error: unknown): Outcome {
   if (isArcpError(error)) {
-    const { code, message, retryable, details } = error.toPayload();
+    const { code, retryable, details } = error;
+    const message = wordsOf(error, code);
     const more = details && printDetails(details);
     return { status: "error", failure: { code, message, isRetryable: retryable, ...more } };
   }

@@ -2,6 +2,11 @@ export const limits = {
   /** What an agent may have said before it waits until that is kept: one write of the log takes as much. */
   wordsAheadMax: 1_024,
   bytesAheadMax: 1_048_576,
+  /** One event, or a result in one piece: clients read messages of 16 MiB, and the rest of it has room for a head. */
+  bodyBytesMax: 16_711_680,
+  /** Of what is said of a failure, and of what belongs to it. */
+  wordsLengthMax: 4_096,
+  detailsLengthMax: 65_536,
   /** Pieces of a streamed result, and all of them together, decoded. */
   chunkBytesMax: 1_048_576,
   resultBytesMax: 268_435_456,

@@ -79,6 +79,9 @@ export class ResultStream {
   /** Nothing can be written any more. Finishing twice is fine. */
   async finalize({ summary }: { readonly summary?: string } = {}): Promise<void> {
     if (this.#isFinished) return;
+    if (summary !== undefined && typeof summary !== "string") {
+      throw new ArcpError("INVALID_REQUEST", "a summary is a text");
+    }
     this.#isFinished = true;
     this.#summary = summary;
     await this.#tell(this.#held ?? { data: "", encoding: "utf8" }, { more: false });

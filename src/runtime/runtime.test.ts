@@ -12,6 +12,7 @@ import { openPlane, turns } from "../testing/test-plane.ts";
 import { ArcpError } from "../wire/arcp/index.ts";
 import type { Delegated, JobContext } from "./context.ts";
 import type { Handler } from "./in-process.ts";
+import { limits } from "./limits.ts";
 import { type Around, type JobRequest, Runtime, type RuntimeOptions } from "./runtime.ts";
 import type { Worker } from "./worker.ts";
 
@@ -139,6 +140,71 @@ test("[ARCP-105] a job ends whatever its handler threw: details that JSON cannot
   assert.equal(await last(cyclic), "error PERMISSION_DENIED no");
   const wordless = Object.assign(new Error(), { message: { text: "boom" } });
   assert.equal(await last(wordless), "error INTERNAL_ERROR it failed");
+  const badlyPut = Object.assign(new ArcpError("TIMEOUT", "x"), { message: 7 });
+  assert.equal(await last(badlyPut), "error TIMEOUT TIMEOUT");
+  assert.equal(await last("a bare text"), "error INTERNAL_ERROR a bare text");
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  assert.equal(await last(proxy), "error INTERNAL_ERROR it failed");
+  const long = await last(new Error("x".repeat(1_000_000)));
+  assert.equal(long?.length, "error INTERNAL_ERROR ".length + limits.wordsLengthMax);
+});
+
+test("what no message can carry is refused, and a result of that kind fails its job", async () => {
+  await using scene = await Scene.open();
+  const long = "é".repeat(limits.bodyBytesMax / 2);
+  let deep: unknown[] = [];
+  for (let level = 0; level < 1_000; level += 1) deep = [deep];
+  const refused = { code: "INVALID_REQUEST" };
+  const told = await scene.run(async (_, context) => {
+    await assert.rejects(context.log("info", long), refused);
+    await assert.rejects(context.log("info", "x", { deep }), refused);
+    await context.log("info", "fine");
+  });
+  const running = 'status {"phase":"running"}';
+  assert.deepEqual(told, [running, 'log {"level":"info","message":"fine"}', "success undefined"]);
+  const tooLong = "error INTERNAL_ERROR the result is too large for one message";
+  assert.deepEqual(await scene.run(() => long), [running, tooLong]);
+  const tooDeep = "error INTERNAL_ERROR the result is nested too deep";
+  assert.deepEqual(await scene.run(() => deep), [running, tooDeep]);
+  const streaming = await scene.run(async (_, context) => {
+    const stream = context.streamResult();
+    await assert.rejects(stream.finalize({ summary: {} as string }), refused);
+    throw new Error("as it should");
+  });
+  assert.equal(streaming.at(-1), "error INTERNAL_ERROR as it should");
+});
+
+test("amounts are given as they are written, and what is none is refused before it is kept", async () => {
+  await using place = await temporaryDirectory();
+  const kept = async (run: Handler): Promise<readonly string[]> => {
+    await using log = SqliteLog.open(place.path);
+    await using scene = await Scene.open({ log });
+    return await scene.run(run, { capabilities: { "cost.budget": ["USD:1"] } });
+  };
+  const none = [
+    "USD",
+    "USD:-1",
+    "",
+    7,
+    undefined,
+    { currency: "USD" },
+    { currency: "€", value: { units: 1n, scale: 2 } },
+    { currency: "USD", value: { units: -500n, scale: 2 } },
+    { currency: "USD", value: { units: 5, scale: 2 } },
+    { currency: "USD", value: { units: 1n, scale: 1e9 } },
+  ] as unknown[] as string[];
+  const refused = { code: "INVALID_REQUEST" };
+  const told = await kept(async (_, context) => {
+    for (const each of none) await assert.rejects(context.reserve(each), refused);
+    const open = await context.reserve("USD:0.60");
+    for (const each of none) await assert.rejects(open.settle(each), refused);
+    await assert.rejects(context.reserve("USD:0.50"), { code: "BUDGET_EXHAUSTED" });
+    await open.settle("USD:0.10", { currency: "USD", value: { units: 1n, scale: 1 } });
+    return context.budget;
+  });
+  assert.match(told.at(-1) ?? "", /^success \{"USD":\{"decimal":"0.80","value":0.8\}\}$/);
+  assert.equal((await kept(() => "read again")).at(-1), 'success "read again"');
 });
 
 test("[ARCP-121] [ARCP-122] [ARCP-156] words that are none are told to who says them, and to nobody else", async () => {

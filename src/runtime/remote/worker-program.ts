@@ -16,7 +16,7 @@ import {
   sessionId as toSessionId,
 } from "../../core/index.ts";
 import { ArcpError, type Credential, isObject, type JsonObject } from "../../wire/arcp/index.ts";
-import { printBody, readWord } from "../attempt.ts";
+import { readWord } from "../attempt.ts";
 import { fullName } from "../catalogue.ts";
 import {
   type Delegated,
@@ -29,6 +29,7 @@ import { HeldCredential } from "../credentials.ts";
 import { execute, type Handler } from "../in-process.ts";
 import { limits as wordLimits } from "../limits.ts";
 import type { Logger } from "../logger.ts";
+import { printBody } from "../printing.ts";
 import { limits } from "./limits.ts";
 import {
   type Asked,

@@ -28,6 +28,11 @@ export function isDeeper(value: unknown, levels: number): boolean {
   return held.some((each) => isDeeper(each, levels - 1));
 }
 
+/** Whether it is nested deeper than readers must follow. Those whose JSON is short cannot be. */
+export function isTooDeep(value: unknown, length: number): boolean {
+  return length > limits.depthMax * 2 && isDeeper(value, limits.depthMax);
+}
+
 export function problemAt(path: string, expectation: string): Problem {
   const message = `${path} must be ${expectation}`;
   return { path, message: message.slice(0, limits.problemLengthMax - 1) };

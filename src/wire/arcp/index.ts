@@ -79,7 +79,7 @@ export {
   intersectFeatures,
   skippedKinds,
 } from "./features.ts";
-export { Fields, isObject, type JsonObject, type Problem, type Read } from "./fields.ts";
+export { Fields, isObject, isTooDeep, type JsonObject, type Problem, type Read } from "./fields.ts";
 export { type Heartbeat, heard, look, said, startHeartbeat } from "./heartbeat.ts";
 export {
   deriveEventId,

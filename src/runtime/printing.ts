@@ -1,0 +1,59 @@
+/** What agents make up, as JSON that can be kept, and told to anybody: agents are programs of anybody's. */
+import type { Outcome } from "../core/index.ts";
+import { ArcpError, isTooDeep } from "../wire/arcp/index.ts";
+import { wordsOf } from "./errors.ts";
+import { limits } from "./limits.ts";
+
+/** JSON, or an `INVALID_REQUEST`: whoever made it up hears of it. */
+export function printBody(value: unknown, name = "this"): string {
+  const text = printJson(value);
+  if (text === undefined) throw invalid(`${name} is nothing that JSON can carry`);
+  if (isTooLong(text)) throw invalid(`${name} is too large for one message`);
+  if (isTooDeep(value, text.length)) throw invalid(`${name} is nested too deep`);
+  return text;
+}
+
+/** What a handler returned. Throws what its job fails with. */
+export function printResult(value: unknown): string {
+  try {
+    return printBody(value, "the result");
+  } catch (error) {
+    throw new Error(wordsOf(error, "it cannot be told"));
+  }
+}
+
+/** How an execution ended, in words and numbers that every reader can take. */
+export function tellable(outcome: Outcome): Outcome {
+  if (outcome.status !== "success") {
+    const { details, message, ...failure } = outcome.failure;
+    const isKept = details !== undefined && details.length <= limits.detailsLengthMax;
+    const words = message.slice(0, limits.wordsLengthMax).toWellFormed();
+    return { ...outcome, failure: { ...failure, message: words, ...(isKept && { details }) } };
+  }
+  const { result, summary } = outcome;
+  if (result !== undefined && isTooLong(result)) {
+    const message = "the result is too large for one message; stream it";
+    return { status: "error", failure: { code: "INTERNAL_ERROR", message, isRetryable: false } };
+  }
+  if (summary === undefined || summary.length <= limits.wordsLengthMax) return outcome;
+  return { ...outcome, summary: summary.slice(0, limits.wordsLengthMax).toWellFormed() };
+}
+
+/** No character takes more than three bytes. */
+function isTooLong(text: string): boolean {
+  const { bodyBytesMax } = limits;
+  return text.length * 3 > bodyBytesMax && Buffer.byteLength(text) > bodyBytesMax;
+}
+
+/** Nothing for cycles, bigints, functions. */
+function printJson(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
+
+function invalid(message: string): ArcpError {
+  return new ArcpError("INVALID_REQUEST", message);
+}
