@@ -24,6 +24,8 @@ import { freePort, patienceMs, scratch, tipstaff, until, within } from "./proces
 
 const seed = Number(process.env["CRASH_SEED"] ?? Date.now() % 1_000_000);
 const token = "demo-token";
+/** It takes a second of a processor before it begins, and then waits for a job. */
+const pythonMs = 60_000;
 
 /** A process of ours that says in its first line that it is there. */
 class Process implements AsyncDisposable {
@@ -387,7 +389,11 @@ async function runPython(
   point = "",
 ): Promise<string> {
   await using running = start(sdk, ["-c", program, `ws://127.0.0.1:${port}/arcp`, point]);
-  await within(patienceMs, once(running.child, "close"), "the Python program to end");
+  try {
+    await within(pythonMs, once(running.child, "close"), "the Python program to end");
+  } catch (cause) {
+    throw new Error(`it has said: ${running.output()}`, { cause });
+  }
   assert.equal(running.child.exitCode, 0, running.output());
   // Beside that, it complains of what it left open.
   return (
