@@ -41,7 +41,8 @@ async function open(
   });
   const close = async (): Promise<void> => {
     const closing = client.close();
-    await time.pass(250);
+    // For the jobs of withdrawn submits, and for the runtime's farewell.
+    await time.pass(500, 250);
     await closing;
   };
   return { runtime, client, time, problems, broken, gaps, [Symbol.asyncDispose]: close };
@@ -329,6 +330,46 @@ test("[ARCP-209] a submit that is aborted rejects, and the job that comes of it 
     code: "CANCELLED",
   });
   assert.equal(runtime.ofType("job.submit").length, 1);
+});
+
+test("[ARCP-209] [ARCP-80] close waits a moment for the job of a submit that was withdrawn, and cancels it", async () => {
+  for (const isAnswered of [true, false]) {
+    const scene = await open();
+    const { client, runtime, time } = scene;
+    const { signal, abort } = aborting(new Error("changed my mind"));
+    void expecting(client.submit({ agent: "a", signal }));
+    const submit = await runtime.last("job.submit");
+    const listing = expecting(client.listJobs());
+    await settled();
+    abort();
+    const closing = client.close();
+    await assert.rejects(listing, { code: "CANCELLED" });
+    await assert.rejects(client.listJobs(), { code: "CANCELLED" });
+    assert.equal(client.isClosed, true);
+    const before = runtime.received.length;
+    if (isAnswered) await runtime.accept(submit, "job_1");
+    else await time.pass(250);
+    assert.deepEqual(
+      runtime.received.slice(before).map(({ type, jobId }) => [type, jobId]),
+      [...(isAnswered ? [["job.cancel", "job_1"]] : []), ["session.bye", undefined]],
+    );
+    await time.pass(250);
+    await closing;
+    assert.deepEqual([runtime.transport.closed, time.timers], [true, 0]);
+  }
+});
+
+test("a connection that is lost while close waits breaks nothing", async () => {
+  const { client, runtime, time, broken } = await open({}, { reconnect: false });
+  const { signal, abort } = aborting(new Error("changed my mind"));
+  void expecting(client.submit({ agent: "a", signal }));
+  await settled();
+  abort();
+  const closing = client.close();
+  await runtime.drop();
+  await time.pass(250);
+  await closing;
+  assert.deepEqual([broken, time.timers], [[], 0]);
 });
 
 test("[ARCP-209] [ARCP-214] how a job ends that nobody wanted refuses no other submit", async () => {

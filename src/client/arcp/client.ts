@@ -23,6 +23,7 @@ import { mintTraceId } from "./chance.ts";
 import type { Following } from "./following.ts";
 import { type Budget, type HandleSession, JobHandle, readBudget, SubscribedJob } from "./handle.ts";
 import type { FrameListener } from "./handlers.ts";
+import { closedHere } from "./lifeline.ts";
 import { limits } from "./limits.ts";
 import { type ClientOptions, settle, type Target } from "./options.ts";
 import type { Call, Request } from "./pending.ts";
@@ -177,7 +178,7 @@ export class ARCPClient implements AsyncDisposable {
 
   /** By us, by the runtime, or for want of a way back. Whatever is asked then rejects. */
   get isClosed(): boolean {
-    return this.#session.lifeline.isEnded;
+    return this.#closing !== undefined || this.#session.lifeline.isEnded;
   }
 
   /** For `ARCPClient.resume`, here or elsewhere. */
@@ -346,9 +347,9 @@ export class ARCPClient implements AsyncDisposable {
     this.#session.lifeline.say(request);
   }
 
-  /** What waits for something rejects with `CANCELLED`. Jobs go on. */
+  /** What waits for something rejects with `CANCELLED`. Jobs go on, but for those whose submit was withdrawn. */
   close(reason = "client.close"): Promise<void> {
-    this.#closing ??= this.#session.lifeline.close(reason);
+    this.#closing ??= this.#session.close(reason);
     return this.#closing;
   }
 
@@ -367,7 +368,9 @@ export class ARCPClient implements AsyncDisposable {
   ): Promise<Value> {
     signal?.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Value>();
-    const waiting = this.#session.ask(callOf(resolve, reject, () => waiting.isAbandoned));
+    const call = callOf(resolve, reject, () => waiting.isAbandoned);
+    if (this.#closing && call.kind !== "cancel") throw closedHere();
+    const waiting = this.#session.ask(call);
     return orAborted(promise, signal, () => this.#session.abandon(waiting));
   }
 

@@ -375,7 +375,7 @@ export function isFatal({ code }: ArcpError): boolean {
   return fatal.has(code);
 }
 
-function closedHere(): ArcpError {
+export function closedHere(): ArcpError {
   return new ArcpError("CANCELLED", "the client was closed");
 }
 

@@ -33,7 +33,14 @@ import { ReceivedEvent } from "./event.ts";
 import { Following } from "./following.ts";
 import { Handlers } from "./handlers.ts";
 import { type Followed, Jobs } from "./jobs.ts";
-import { expiredAt, isFatal, Lifeline, type SessionListener, type Welcomed } from "./lifeline.ts";
+import {
+  closedHere,
+  expiredAt,
+  isFatal,
+  Lifeline,
+  type SessionListener,
+  type Welcomed,
+} from "./lifeline.ts";
 import { limits } from "./limits.ts";
 import { Numbering } from "./numbering.ts";
 import type { Settings } from "./options.ts";
@@ -53,6 +60,8 @@ export class Session implements SessionListener {
   /** It says which request it answers, so that it would know a request again (ARCP-220). */
   #echoesRequests = false;
   #isBroken = false;
+  /** What is heard of a submit that was withdrawn, while the session is being closed. */
+  #onWithdrawn = (): void => {};
 
   constructor(settings: Settings, takenUp?: ResumePoint) {
     this.#settings = settings;
@@ -89,6 +98,25 @@ export class Session implements SessionListener {
   abandon(waiting: Waiting): void {
     waiting.isAbandoned = true;
     if (!waiting.wasSent) this.#pending.remove(waiting);
+  }
+
+  /** Everybody is told at once. A submit that was withdrawn may have a job, which is cancelled if we hear of it soon. */
+  async close(reason: string): Promise<void> {
+    let withdrawn = this.#pending.all().filter(isWithdrawn).length;
+    if (this.lifeline.isLive && withdrawn > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const stopTimer = this.#settings.time.later(resolve, limits.farewellMs);
+      // That the connection is lost meanwhile breaks nothing.
+      this.#isBroken = true;
+      this.#giveUp(closedHere(), (waiting) => !isWithdrawn(waiting));
+      this.#onWithdrawn = () => {
+        withdrawn -= 1;
+        if (withdrawn === 0) resolve();
+      };
+      await promise;
+      stopTimer();
+    }
+    await this.lifeline.close(reason);
   }
 
   acknowledge(seq: number): void {
@@ -297,6 +325,7 @@ export class Session implements SessionListener {
     if (!waiting) return;
     this.#pending.remove(waiting);
     tell(waiting.call);
+    if (isWithdrawn(waiting)) this.#onWithdrawn();
     if (!this.#pending.isAskingAgain) this.jobs.dropUnclaimed();
   }
 
@@ -538,4 +567,8 @@ export class Session implements SessionListener {
     this.#isBroken = true;
     this.#settings.onSessionBroken(error);
   }
+}
+
+function isWithdrawn({ call, isAbandoned }: Waiting): boolean {
+  return isAbandoned && call.kind === "submit";
 }
