@@ -209,7 +209,7 @@ const jobFlags: readonly Flag[] = [
   {
     name: "lease",
     value: "json|@file",
-    help: 'what it may do (nothing) and spend (without limit, unless cost.budget says), such as {"tool.call": ["search"], "cost.budget": ["USD:1.00"]}',
+    help: 'what it may do, such as {"tool.call": ["search"]}; it may spend without limit, unless --budget or a cost.budget in here says',
     default: "nothing",
   },
   {
@@ -232,7 +232,7 @@ const jobFlags: readonly Flag[] = [
 const jobExits = [
   [1, "it failed, or was refused; the message says why"],
   unreachable,
-  [130, "interrupted; the job was cancelled"],
+  [130, "interrupted; the job is cancelled, or may run if it says so"],
 ] as const;
 
 const startExits = [
@@ -730,7 +730,7 @@ export const commands: readonly CommandRow[] = [
     ],
     flags: [
       ...jobFlags,
-      { name: "detach", short: "d", help: "print the id, and leave it to itself" },
+      { name: "detach", short: "d", help: "print its id, and leave the job to itself" },
       { name: "quiet", short: "q", help: "print nothing but the result" },
       { name: "json", help: "print one line of JSON for each event, then how it ended" },
       ...asking,
