@@ -122,9 +122,10 @@ export class JobTeller implements Disposable {
     return `${this.#agent} failed${beside}: ${printable(`${ended.code} ${oneLine(ended.message)}`)}`;
   }
 
-  /** It goes on, or is over, without us. */
-  leave(words: string): void {
+  /** It goes on without us, or is over: then there is a payload. */
+  leave(words: string, payload?: Readonly<Record<string, unknown>>): void {
     this.#end();
+    if (this.#look === "json" && payload) this.#print(`${jsonOf(payload)}\n`);
     const { elapsedMs, cost } = this.#story;
     const facts = [elapsedMs > 0 ? `${words} after ${this.#took()}` : words, cost];
     const text = facts.filter((fact) => fact !== "").join(" · ");

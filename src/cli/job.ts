@@ -43,9 +43,10 @@ export async function submitJob(
     maxRuntimeSec: secondsIn(values, "timeout"),
   };
   return await withDaemon(values, async (client) => {
+    const endings = new Endings(client);
     using submission = new Submission(client, "tipstaff job list");
     const job = await submission.submit(request);
-    if (values["detach"] !== true) return await tell(values, client, job, submission);
+    if (values["detach"] !== true) return await tell(values, { client, endings, job }, submission);
     if (submission.interruption.isAsked) return exits.interrupted;
     // Its id is all that was asked for: whoever leaves now leaves the job to itself.
     submission[Symbol.dispose]();
@@ -60,9 +61,10 @@ export async function submitJob(
 export async function tailJob(values: Values, [named = ""]: readonly string[]): Promise<number> {
   return await withDaemon(values, async (client) => {
     const jobId = await findJob(client, named);
+    const endings = new Endings(client);
     const job = await client.subscribe(jobId, { history: values["no-history"] !== true });
     using interruption = new Interruption(() => job.unsubscribe());
-    return await tell(values, client, job, { interruption });
+    return await tell(values, { client, endings, job }, { interruption });
   });
 }
 
@@ -100,14 +102,19 @@ const offerColumns: readonly Column<Offer>[] = [
   { title: "USUAL", cell: ({ default: usual = "" }) => usual, weight: 1 },
 ];
 
+type Followed = {
+  readonly client: ARCPClient;
+  /** From before the job was: it may end before anybody looks on. */
+  readonly endings: Endings;
+  readonly job: JobHandle;
+};
+
 /** The whole of a job, to whoever looks on. */
 async function tell(
   values: Values,
-  client: ARCPClient,
-  job: JobHandle,
+  { client, endings, job }: Followed,
   { interruption, cancelling }: { interruption: Interruption; cancelling?: AbortSignal },
 ): Promise<number> {
-  const endings = new Endings(client);
   using teller = new JobTeller(job, lookIn(values));
   const noteCancelling = (): void => teller.note("cancelling; ctrl-c again leaves it");
   if (cancelling?.aborted) noteCancelling();
@@ -129,7 +136,7 @@ async function tell(
     return exits.ok;
   } catch (error) {
     if (interruption.isAsked) {
-      teller.leave(cancelling ? "cancelled" : "left; the job goes on");
+      teller.leave(cancelling ? "cancelled" : "left; the job goes on", endings.of(job.jobId));
       return exits.interrupted;
     }
     if (!isARCPError(error) || client.isClosed) throw error;

@@ -230,6 +230,20 @@ describe("jobs", { concurrency: 2 }, () => {
     }
   });
 
+  test("machines are told how a job ended that ctrl-c has cancelled", async () => {
+    const child = spawn(executable, ["job", "submit", "endless", "--json", "--data-dir", data]);
+    let stdout = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+    });
+    const ended = once(child, "close");
+    await until(() => stdout.includes("begun"), "the job to begin");
+    child.kill("SIGINT");
+    assert.deepEqual(await ended, [130, null]);
+    const last = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "");
+    assert.deepEqual([last.final_status, last.code], ["cancelled", "CANCELLED"]);
+  });
+
   test("on a terminal ctrl-c cancels the job, and the line that showed how it stands is gone", async () => {
     const command = `${executable} job submit endless --data-dir ${data}`;
     const child = spawn("script", ["-qfec", command, "/dev/null"], {
