@@ -36,7 +36,7 @@ import {
   type Rotation,
 } from "./credentials.ts";
 import { Endings } from "./endings.ts";
-import { toArcpError } from "./errors.ts";
+import { codeOf, toArcpError } from "./errors.ts";
 import { type Handler, InProcessWorker } from "./in-process.ts";
 import { limits } from "./limits.ts";
 import { Line, type Turn } from "./line.ts";
@@ -84,7 +84,7 @@ export type Around = (
   run: (trace?: () => TraceHeaders) => Promise<AttemptOutcome>,
 ) => unknown;
 
-/** As the job ended; or it goes on without this attempt. */
+/** As the job ended, with the code that callers are told; or it goes on without this attempt. */
 export type AttemptOutcome = JobOutcome | { readonly status: "lost"; readonly failure: Failure };
 
 export type IdKind = "job" | "result" | "call" | "delegate" | "reservation" | "credential";
@@ -518,7 +518,7 @@ export class Runtime implements Disposable {
     const { around, onFault } = this.#options;
     if (!around || work.attempt.isClosed) return this.#hand(worker, work);
     const { promise: over, resolve } = Promise.withResolvers<AttemptOutcome>();
-    this.#surrounded.set(work.job.id, resolve);
+    this.#surrounded.set(work.job.id, (outcome) => resolve(asTold(outcome)));
     let isHanded = false;
     const run = (trace?: () => TraceHeaders): Promise<AttemptOutcome> => {
       if (!isHanded) this.#hand(worker, trace ? { ...work, trace } : work);
@@ -696,6 +696,11 @@ export function isDelegated({ id, requestId }: Job): boolean {
 /** What no caller can call its request: it would have to know the job's id before there is one. */
 function requestOf(childId: JobId): string {
   return `delegate/${childId}`;
+}
+
+function asTold(outcome: AttemptOutcome): AttemptOutcome {
+  if (outcome.status === "success") return outcome;
+  return { ...outcome, failure: { ...outcome.failure, code: codeOf(outcome.failure) } };
 }
 
 function lost(message: string): AttemptOutcome {

@@ -1,11 +1,6 @@
 /** A span around each attempt of a job (ARCP-185). It is handed to the runtime, which calls it and knows nothing of it. */
 import { type Span, SpanKind, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
-import {
-  type ErrorCode,
-  isErrorCode,
-  type TraceHeaders,
-  traceHeadersOf,
-} from "../wire/arcp/index.ts";
+import { type TraceHeaders, traceHeadersOf } from "../wire/arcp/index.ts";
 import { contextOf, headersOf, within } from "./spans.ts";
 
 /** What is told of a job: the runtime's own has more. */
@@ -19,6 +14,7 @@ export type TracedJob = {
   readonly attempt: number;
 };
 
+/** In codes of the protocol, as clients are told. */
 export type Ended = {
   readonly status: string;
   readonly failure?: { readonly code: string; readonly message: string };
@@ -55,16 +51,9 @@ export function jobSpans(tracer: Tracer): AroundJob {
 
 function describe(span: Span, { status, failure }: Ended): void {
   span.setAttribute("arcp.final_status", status);
-  if (failure) span.setAttribute("arcp.error.code", codeOf(status, failure.code));
+  if (failure) span.setAttribute("arcp.error.code", failure.code);
   // Being cancelled is no error of anyone's.
   if (failure && status !== "cancelled") {
     span.setStatus({ code: SpanStatusCode.ERROR, message: failure.message });
   }
-}
-
-/** As clients are told: agents fail in words of the protocol, the runtime in its own. */
-function codeOf(status: string, code: string): ErrorCode {
-  if (isErrorCode(code)) return code;
-  if (status === "cancelled") return "CANCELLED";
-  return status === "timed_out" ? "TIMEOUT" : "INTERNAL_ERROR";
 }

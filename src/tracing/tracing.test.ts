@@ -336,8 +336,11 @@ test("[ARCP-185] a job is a span below where it was asked for, above the agent's
 
 test("a job's span ends as the job did, in the job's trace if nothing else is known", async () => {
   await using scene = await TestRuntime.open({ around: jobSpans(tracer) });
-  const ends = async (handler: () => unknown): Promise<readonly unknown[]> => {
-    const running = scene.run(handler, { traceId, runMsMax: 1_000 });
+  const ends = async (
+    handler: () => unknown,
+    parts: Parameters<TestRuntime["run"]>[1] = { runMsMax: 1_000 },
+  ): Promise<readonly unknown[]> => {
+    const running = scene.run(handler, { traceId, ...parts });
     await turns();
     scene.clock.leap(1_000);
     scene.plane.tick();
@@ -355,7 +358,10 @@ test("a job's span ends as the job did, in the job's trace if nothing else is kn
     throw new Error("no");
   };
   assert.deepEqual(await ends(fails), ["error", "INTERNAL_ERROR", ERROR]);
-  assert.deepEqual(await ends(() => new Promise(() => {})), ["timed_out", "TIMEOUT", ERROR]);
+  const endless = (): Promise<never> => new Promise(() => {});
+  assert.deepEqual(await ends(endless), ["timed_out", "TIMEOUT", ERROR]);
+  const expiresAt = new Date(scene.clock.nowMs() + 1_000).toISOString();
+  assert.deepEqual(await ends(endless, { expiresAt }), ["error", "LEASE_EXPIRED", ERROR]);
 });
 
 test("a job's span ends though what runs the job fails", async () => {
