@@ -9,11 +9,6 @@ import { isInteger, isObject, type JsonObject, type Problem, problemAt } from ".
 import { readLease } from "./parts.ts";
 import { isVendorKind } from "./vendor.ts";
 
-/** Whether we may send it at all: a peer's schema admits no others. */
-export function isSendableKind(kind: string): boolean {
-  return isKind(kind) || isVendorKind(kind);
-}
-
 /** What is wrong with a body that is to be sent, if anything. Fields beyond the table are the agent's own. */
 export function checkBody(kind: string, body: unknown): Problem | undefined {
   if (isVendorKind(kind)) return undefined;
