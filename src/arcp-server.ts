@@ -171,7 +171,7 @@ export type DoorSettings = RejectionOptions & {
   readonly onRevocationFailure?: RuntimeOptions["onRevocationFailure"];
   /** Told why a job got no credentials. That may have a secret in it, so that nobody else is. */
   readonly onIssueFailure?: RuntimeOptions["onIssueFailure"];
-  /** What every job is run inside of: `jobSpans` of `tipstaff/tracing`, say. */
+  /** What every attempt of a job is run inside of: `jobSpans` of `tipstaff/tracing`, say. */
   readonly around?: Around;
   /** Put around every transport that is accepted: `withTracing`, say. */
   readonly wrap?: (transport: Transport) => Transport;

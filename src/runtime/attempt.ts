@@ -92,12 +92,12 @@ export class Attempt {
     return this.#isClosed;
   }
 
-  /** Whether it has asked for a child by this name before. From now on, it has. */
-  hasNamed(delegateId: string): boolean {
+  /** For a child that it asks for. False if it took the same name before. */
+  takeName(delegateId: string): boolean {
     this.#delegateIds ??= new Set();
-    const isKnown = this.#delegateIds.has(delegateId);
+    const isFree = !this.#delegateIds.has(delegateId);
     this.#delegateIds.add(delegateId);
-    return isKnown;
+    return isFree;
   }
 
   /** Resolves when all that was said is kept. */

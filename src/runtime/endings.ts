@@ -28,7 +28,7 @@ export class Endings {
   }
 
   /** The same, also where it has ended already. Rejects with `JOB_NOT_FOUND` if it is not remembered. */
-  async outcomeOf(jobId: JobId): Promise<Outcome> {
+  async #outcomeOf(jobId: JobId): Promise<Outcome> {
     const job = this.#plane.peek(({ jobs }) => jobs.byId.get(jobId));
     if (job && job.state !== "ended") return await this.next(jobId);
     await this.#plane.read(() => undefined);
@@ -43,7 +43,7 @@ export class Endings {
 
   /** What it came to; rejects as it failed. */
   async resultOf(jobId: JobId): Promise<unknown> {
-    const outcome = await this.outcomeOf(jobId);
+    const outcome = await this.#outcomeOf(jobId);
     if (outcome.status !== "success") {
       const { message, isRetryable, details } = outcome.failure;
       const code = codeOf(outcome.failure);

@@ -373,9 +373,8 @@ export class Runtime implements Disposable {
     attempt: Attempt,
     { agent, delegateId }: { readonly agent: string; readonly delegateId: string },
   ): Job | undefined {
-    const child = attempt.hasNamed(delegateId)
-      ? undefined
-      : this.childOf(attempt.jobId, delegateId);
+    const isFirst = attempt.takeName(delegateId);
+    const child = isFirst ? this.childOf(attempt.jobId, delegateId) : undefined;
     const [name] = child?.agent.split("@") ?? [];
     return child?.agent === agent || name === agent ? child : undefined;
   }
