@@ -349,6 +349,13 @@ test("[ARCP-116] a parent that does not end well takes its children along; one t
     "job.ended job_1 error X",
     "job.cancelling job_2",
   ]);
+  const child = desk.the("job_2");
+  const reason = child.state === "running" && child.cancelling?.reason;
+  assert.equal(
+    reason,
+    "its parent has ended: job_1",
+    "where there is little room, words come first",
+  );
   assert.deepEqual(desk.do(endJob("job_2")), [
     "job.ended job_2 cancelled job_cancelled",
     "job.ended job_3 cancelled job_cancelled",

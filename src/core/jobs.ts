@@ -550,7 +550,7 @@ function endTree(jobs: Jobs, job: Job, ending: Ending, nowMs: number): JobEvent[
   if (job.state === "preparing") return [{ type: "job.withdrawn", jobId: job.id }];
   const isWell = ending.outcome.status === "success";
   const children = isWell ? [] : [...(jobs.children.get(job.id) ?? [])];
-  const reason = `job ${job.id}, which asked for it, has ended`;
+  const reason = `its parent has ended: ${job.id}`;
   const graceMs = limits.cascadeGraceMs;
   return [
     ...settleOpen(jobs, job),
