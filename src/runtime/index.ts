@@ -8,6 +8,7 @@ export {
   type Provisioner,
   type Rotation,
 } from "./credentials.ts";
+export { isDelegated } from "./delegation.ts";
 export { assembleResult } from "./endings.ts";
 export { codeOf, toArcpError } from "./errors.ts";
 export type { Handler } from "./in-process.ts";
@@ -18,7 +19,6 @@ export {
   type Around,
   type AttemptOutcome,
   type IdKind,
-  isDelegated,
   type JobRequest,
   Runtime,
   type RuntimeOptions,

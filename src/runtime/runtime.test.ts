@@ -665,7 +665,7 @@ test("[ARCP-178] [ARCP-197] a job that is run again is given a new child for one
   const crash = async (): Promise<void> => undefined;
   const close = ({ runtime }: Scene): Promise<void> => runtime.close({ graceMs: 1_000 });
   const cancel = async ({ plane, runtime }: Scene): Promise<void> => {
-    const { id } = runtime.childOf(jobId("job_parent"), "d1") ?? assert.fail();
+    const { id } = runtime.delegation.childOf(jobId("job_parent"), "d1") ?? assert.fail();
     const command = { type: "job.cancel", jobId: id, reason: "no", graceMs: 1_000 } as const;
     await plane.submit(command, { actor: "test" }, () => undefined);
   };

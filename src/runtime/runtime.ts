@@ -7,7 +7,6 @@ import {
   type Event,
   type Failure,
   findAsked,
-  findChild,
   type Job,
   type JobId,
   type Outcome as JobOutcome,
@@ -28,13 +27,14 @@ import {
 } from "../wire/arcp/index.ts";
 import { Attempt, over } from "./attempt.ts";
 import { Catalogue, fullName, type Offer } from "./catalogue.ts";
-import { type BudgetRest, type Delegated, type DelegateOptions, restOf } from "./context.ts";
+import { type BudgetRest, type DelegateOptions, restOf } from "./context.ts";
 import {
   type HeldCredential,
   type Provisioner,
   Provisioning,
   type Rotation,
 } from "./credentials.ts";
+import { Delegation } from "./delegation.ts";
 import { Endings } from "./endings.ts";
 import { codeOf, toArcpError } from "./errors.ts";
 import { type Handler, InProcessWorker } from "./in-process.ts";
@@ -130,6 +130,7 @@ export type Submitted = {
 
 export class Runtime implements Disposable {
   readonly catalogue: Catalogue = new Catalogue();
+  readonly delegation: Delegation;
   readonly plane: Plane;
   readonly logger: Logger;
   readonly #options: RuntimeOptions;
@@ -151,6 +152,15 @@ export class Runtime implements Disposable {
     this.logger = withFields(options.logger, {});
     this.#endings = new Endings(options.plane);
     this.#provisioning = provisioningOf(options, this.logger);
+    this.delegation = new Delegation({
+      plane: options.plane,
+      newId: options.newId,
+      catalogue: this.catalogue,
+      endings: this.#endings,
+      current: (attempt) => this.#current(attempt),
+      submit: (request) => this.submit(request),
+      preparationOf: (jobId) => this.#preparations.get(jobId),
+    });
     const pending = options.plane.peek(({ jobs }) =>
       [...jobs.pending].flatMap((id) => jobs.byId.get(id) ?? []),
     );
@@ -187,7 +197,7 @@ export class Runtime implements Disposable {
       onAgentError: guarded(onFault, onAgentError, undefined),
       budgetOf: (jobId: JobId) => this.budgetOf(jobId),
       delegate: (parent: Job, wanted: DelegateOptions, trace?: TraceHeaders) =>
-        this.delegate(parent, wanted, trace),
+        this.delegation.delegate(parent, wanted, trace),
       credentialsOf: (jobId: JobId) => this.credentialsOf(jobId),
       rotate: (...rotation: Parameters<Runtime["rotateCredential"]>) =>
         this.rotateCredential(...rotation),
@@ -337,107 +347,6 @@ export class Runtime implements Disposable {
     // Before anything is kept, so that the job and its start are kept in one go.
     if (!isRepeated && !needsPreparing) this.#enlist(job);
     return { value: outcome.value };
-  }
-
-  /**
-   * Another job, within what this one may do. What is refused is told as the result of a tool (ARCP-176). One that an
-   * earlier attempt asked for by the same name is the same one, unless it was interrupted: see `DelegateOptions`.
-   */
-  async delegate(parent: Job, options: DelegateOptions, trace?: TraceHeaders): Promise<Delegated> {
-    const { newId } = this.#options;
-    const { agent, input = null, leaseRequest, leaseConstraints, workerSequence } = options;
-    const delegateId = options.delegateId ?? newId("delegate");
-    const attempt = this.#current({ jobId: parent.id, attempt: parent.attempt });
-    const known = this.#askedBefore(attempt, { agent, delegateId });
-    const childId = known?.id ?? toJobId(newId("job"));
-    const body = {
-      delegate_id: delegateId,
-      agent,
-      input,
-      ...(leaseRequest && { lease_request: leaseRequest }),
-      ...(leaseConstraints && { lease_constraints: leaseConstraints }),
-      child_job_id: childId,
-    };
-    await attempt.emit("delegate", body, workerSequence === undefined ? {} : { workerSequence });
-    try {
-      if (known) return await this.#rejoin(parent, known);
-      return await this.#delegateAs(parent, attempt, { ...options, delegateId, childId, trace });
-    } catch (error) {
-      const payload = error instanceof ArcpError ? error.toPayload() : undefined;
-      if (payload) await attempt.emit("tool_result", { call_id: delegateId, error: payload });
-      throw error;
-    }
-  }
-
-  #askedBefore(
-    attempt: Attempt,
-    { agent, delegateId }: { readonly agent: string; readonly delegateId: string },
-  ): Job | undefined {
-    const isFirst = attempt.takeName(delegateId);
-    const child = isFirst ? this.childOf(attempt.jobId, delegateId) : undefined;
-    const [name] = child?.agent.split("@") ?? [];
-    return child?.agent === agent || name === agent ? child : undefined;
-  }
-
-  /** The one that a job calls so. */
-  childOf(parentId: JobId, delegateId: string): Job | undefined {
-    return this.plane.peek(({ jobs }) => findChild(jobs, parentId, delegateId));
-  }
-
-  async #rejoin(parent: Job, { id }: Job): Promise<Delegated> {
-    const prepared = await this.#preparations.get(id);
-    if (prepared?.refusal) throw toArcpError(prepared.refusal);
-    return this.delegated(parent, id);
-  }
-
-  async #delegateAs(
-    parent: Job,
-    attempt: Attempt,
-    wanted: DelegateOptions & {
-      readonly delegateId: string;
-      readonly childId: JobId;
-      readonly trace: TraceHeaders | undefined;
-    },
-  ): Promise<Delegated> {
-    const { agent, delegateId, childId, input = null, leaseRequest, leaseConstraints } = wanted;
-    const trace = wanted.trace ?? parent.trace;
-    const resolved = this.catalogue.resolve(agent);
-    if (resolved.refusal) throw toArcpError(resolved.refusal);
-    const expiresAt = leaseConstraints?.expires_at;
-    const needsCredentials = await this.plane.read(({ sessions }) =>
-      sessions.byId.get(parent.sessionIds[0])?.features.includes("provisioned_credentials"),
-    );
-    await attempt.authorise({ capability: "agent.delegate", target: resolved.agent });
-    const outcome = await this.submit({
-      jobId: childId,
-      agent,
-      input: JSON.stringify(input),
-      sessionId: parent.sessionIds[0],
-      principal: parent.principal,
-      requestId: requestOf(childId),
-      traceId: parent.traceId,
-      ...(trace && { trace }),
-      capabilities: leaseRequest ?? {},
-      ...(expiresAt !== undefined && { expiresAt }),
-      parentId: parent.id,
-      delegateId,
-      needsCredentials: needsCredentials ?? false,
-    });
-    if (outcome.refusal) throw toArcpError(outcome.refusal);
-    const { job } = outcome.value;
-    return this.delegated(parent, job.id);
-  }
-
-  /** A job that another has asked for, as that one has it. */
-  delegated(parent: Job, jobId: JobId): Delegated {
-    const done = this.#endings.resultOf(jobId);
-    done.catch(() => undefined);
-    const cancel = async (reason = "cancelled by its parent"): Promise<void> => {
-      this.#current({ jobId: parent.id, attempt: parent.attempt });
-      const command = { type: "job.cancel", jobId, reason, graceMs: limits.cancelGraceMs } as const;
-      await this.plane.submit(command, { actor: `job/${parent.id}` }, () => undefined);
-    };
-    return { jobId, done, cancel };
   }
 
   /** Has a running job say something that whoever runs it did not. */
@@ -685,16 +594,6 @@ function guarded<Told extends readonly unknown[], Answer>(
       return otherwise;
     }
   };
-}
-
-/** Whether another job has asked for it, and no caller. */
-export function isDelegated({ id, requestId }: Job): boolean {
-  return requestId === requestOf(id);
-}
-
-/** What no caller can call its request: it would have to know the job's id before there is one. */
-function requestOf(childId: JobId): string {
-  return `delegate/${childId}`;
 }
 
 function asTold(outcome: AttemptOutcome): AttemptOutcome {

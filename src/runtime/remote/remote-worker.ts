@@ -504,7 +504,7 @@ export class RemoteWorker implements Worker {
 
   #delegateNow({ job }: RemoteJob, asked: Delegation): Promise<Delegated> {
     const { agent, input, delegateId, workerSequence, leaseRequest, expiresAt } = asked;
-    return this.#runtime.delegate(job, {
+    return this.#runtime.delegation.delegate(job, {
       agent,
       input,
       delegateId,
@@ -518,8 +518,8 @@ export class RemoteWorker implements Worker {
   async #delegateAgain(remote: RemoteJob, asked: Delegation): Promise<Delegated> {
     const { job } = remote;
     const { delegateId } = asked;
-    const child = this.#runtime.childOf(job.id, delegateId);
-    if (child) return this.#runtime.delegated(job, child.id);
+    const child = this.#runtime.delegation.childOf(job.id, delegateId);
+    if (child) return this.#runtime.delegation.delegated(job, child.id);
     for await (const { event } of this.#plane.stream(`job/${job.id}`)) {
       if (event.type !== "job.emitted" || event.kind !== "tool_result") continue;
       const body: unknown = JSON.parse(event.body);
@@ -533,7 +533,7 @@ export class RemoteWorker implements Worker {
     const id = toJobId(childId);
     const isChild = this.#look((jobs) => jobs.byId.get(id)?.parentId === parent.id);
     if (!isChild) throw new ArcpError("JOB_NOT_FOUND", `there is no job ${childId}`);
-    return this.#runtime.delegated(parent, id);
+    return this.#runtime.delegation.delegated(parent, id);
   }
 
   /** What is decided by now, kept or not. Nothing of it may leave before it is kept. */
