@@ -13,7 +13,7 @@ import {
   widthOf,
 } from "../terminal/index.ts";
 import { duration, JobStory, type Line, type StoryEvent } from "./job-story.ts";
-import { oneLine } from "./job-words.ts";
+import { daemonIsAway, oneLine } from "./job-words.ts";
 import type { Values } from "./table.ts";
 
 export type Look = "lines" | "json" | "quiet";
@@ -164,7 +164,7 @@ export class JobTeller implements Disposable {
     const hasBar = progress !== undefined && total > 0;
     const sign = hasBar ? bar(current / total) : (turning[this.#turn % turning.length] ?? "");
     const since = Date.now() - (this.#story.startedAtMs ?? this.#beganAtMs);
-    const note = this.#isAway() ? "the daemon is away; waiting for it" : this.#note || this.#lull;
+    const note = this.#isAway() ? daemonIsAway : this.#note || this.#lull;
     const room = Math.max(1, columns - sign.length - 4);
     const took = duration(Math.max(0, since));
     const [first = ""] = doing.split("\n");

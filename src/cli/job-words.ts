@@ -4,6 +4,9 @@ import type { Job, JobProgress, JobState } from "../wire/api/index.ts";
 import { limits } from "./limits.ts";
 import { forHowLong, grouped } from "./times.ts";
 
+/** Of a job that nothing can be heard of. */
+export const daemonIsAway = "the daemon is away; waiting for it";
+
 /** While it runs, what may come of it counts for more than that it does. */
 export function standingOf({ state, cancelling, orphanedUntilMs }: Job): string {
   if (cancelling) return "ending";

@@ -21,7 +21,7 @@ import { Failure, mistake, no } from "./failure.ts";
 import { isMeant, isWholeId, onlyJob } from "./job-ids.ts";
 import { Lookout } from "./job-lookout.ts";
 import { JobTeller, lookIn } from "./job-teller.ts";
-import { lullOf } from "./job-words.ts";
+import { daemonIsAway, lullOf } from "./job-words.ts";
 import { limits } from "./limits.ts";
 import { printOne } from "./lists.ts";
 import { askOverview } from "./status.ts";
@@ -121,7 +121,8 @@ async function tell(
   cancelling?.addEventListener("abort", noteCancelling);
   teller.begin(() => !client.isConnected);
   using lookout = new Lookout(
-    (signal) => askLull(values, job.jobId, signal),
+    async (signal) =>
+      client.isConnected ? await askLull(values, job.jobId, signal) : daemonIsAway,
     (lull) => teller.explain(lull),
   );
   for await (const event of job.events({ buffer: "all" })) {

@@ -1550,3 +1550,11 @@ test("[ARCP-54] a result that came whole is as good as one that was streamed", a
   await scene.runtime.result("neither", { a: 1 });
   await assert.rejects(neither.collectChunks(), { code: "INVALID_REQUEST" });
 });
+
+test("[ARCP-33] what no runtime would read is refused here, and nothing is sent, nor sent again", async () => {
+  await using scene = await open();
+  const input = "é".repeat(limits.messageBytesMax / 2);
+  await assert.rejects(scene.client.submit({ agent: "a", input }), { code: "INVALID_REQUEST" });
+  assert.equal(scene.runtime.ofType("job.submit").length, 0);
+  assert(scene.client.isConnected);
+});

@@ -143,9 +143,15 @@ export class Lifeline implements Receiver {
   /** Throws what cannot be said, to anybody or to this runtime. */
   print(id: string, request: Request): string {
     const text = printText(id, { ...request, sessionId: this.#welcome?.sessionId });
-    if (this.#dialect !== "python") return text;
+    const { messageBytesMax, lineBytesMax } = this.traits;
+    const most = this.#connection?.isLine ? lineBytesMax : messageBytesMax;
     const bytes = new TextEncoder().encode(text).length;
-    const problem = checkForPython(request, { bytes, isLine: this.#connection?.isLine ?? false });
+    // It would close the connection, and again when the same is sent on the next one.
+    if (bytes > most) {
+      const message = `a message to this runtime has at most ${most} bytes, not ${bytes}`;
+      throw new ArcpError("INVALID_REQUEST", message);
+    }
+    const problem = this.#dialect === "python" ? checkForPython(request) : undefined;
     if (problem) throw problem;
     return text;
   }

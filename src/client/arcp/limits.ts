@@ -2,6 +2,8 @@
 export const limits = {
   /** From the first byte to the welcome (ARCP-56). */
   handshakeMs: 5_000,
+  /** What runtimes read in one message, if they are not told otherwise (ARCP-33). */
+  messageBytesMax: 16_777_216,
   /** For an answer to one request, while the connection holds. */
   answerMs: 60_000,
   /** For the runtime to close after our farewell (ARCP-80). */

@@ -10,6 +10,7 @@ import {
   isTraceId,
   pythonFrames,
 } from "../../wire/arcp/index.ts";
+import { limits } from "./limits.ts";
 import type { Request, Waiting } from "./pending.ts";
 
 export type PeerTraits = {
@@ -37,6 +38,9 @@ export type PeerTraits = {
   readonly knowsClose: boolean;
   /** What is acknowledged there is lost to all who subscribe later, so that it is not done unasked. */
   readonly acksUnasked: boolean;
+  /** What it reads in one message (ARCP-33), and in one line (PYC-4). */
+  readonly messageBytesMax: number;
+  readonly lineBytesMax: number;
 };
 
 export const peers: Readonly<Record<Dialect, PeerTraits>> = {
@@ -53,6 +57,8 @@ export const peers: Readonly<Record<Dialect, PeerTraits>> = {
     findsVersions: true,
     knowsClose: true,
     acksUnasked: true,
+    messageBytesMax: limits.messageBytesMax,
+    lineBytesMax: limits.messageBytesMax,
   },
   python: {
     answersInOrder: true,
@@ -68,6 +74,7 @@ export const peers: Readonly<Record<Dialect, PeerTraits>> = {
     findsVersions: false,
     knowsClose: false,
     acksUnasked: false,
+    ...pythonFrames,
   },
 };
 
@@ -116,15 +123,7 @@ const amountForm = /^[A-Za-z][A-Za-z0-9]{0,9}:/;
  * What that runtime would refuse with words nobody understands, or close the connection over, is refused here
  * (PYC-4).
  */
-export function checkForPython(
-  { type, traceId, payload }: Request,
-  frame: { readonly bytes: number; readonly isLine: boolean },
-): ArcpError | undefined {
-  const { messageBytesMax, lineBytesMax } = pythonFrames;
-  const bytesMax = frame.isLine ? lineBytesMax : messageBytesMax;
-  if (frame.bytes > bytesMax) {
-    return refused(`a message to this runtime has at most ${bytesMax} bytes, not ${frame.bytes}`);
-  }
+export function checkForPython({ type, traceId, payload }: Request): ArcpError | undefined {
   if (traceId !== undefined && !isTraceId(traceId))
     return refused("the trace id has 32 hex digits");
   if (type === "session.list_jobs" && !isWithin(payload["limit"], 1_000)) {
@@ -133,7 +132,7 @@ export function checkForPython(
   if (type !== "job.submit") return undefined;
   const { agent, max_runtime_sec: seconds, lease_request: lease } = payload;
   if (typeof agent === "string" && !agentForm.test(agent)) {
-    return refused("this runtime knows no agents of such a name; they begin with a letter");
+    return refused("agents of this runtime begin with a letter");
   }
   if (!isWithin(seconds, 86_400)) return refused("jobs of this runtime run for at most 86400 s");
   const amounts = isObject(lease) ? lease["cost.budget"] : undefined;
