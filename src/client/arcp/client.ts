@@ -318,10 +318,11 @@ export class ARCPClient implements AsyncDisposable {
    */
   async cancelJob(jobId: string, { reason, signal }: CancelOptions = {}): Promise<void> {
     if (this.#session.jobs.isOver(jobId)) return;
+    const payload = printCancel(reason === undefined ? {} : { reason });
     const cancelling = this.#ask<void>(signal, (answered, refused) => ({
       kind: "cancel",
       jobId,
-      request: cancelRequest(jobId, reason),
+      request: { type: "job.cancel", jobId, payload },
       answered,
       refused,
     }));
@@ -431,11 +432,6 @@ function printSubmission(options: SubmitOptions): JsonObject {
     parentJobId: options.parentJobId,
     delegateId: options.delegateId,
   });
-}
-
-function cancelRequest(jobId: string, reason: string | undefined): Request {
-  const payload = printCancel(reason === undefined ? {} : { reason });
-  return { type: "job.cancel", jobId, payload };
 }
 
 function readTime(time: Date | string | undefined): number | undefined {
