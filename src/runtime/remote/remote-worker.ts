@@ -69,8 +69,8 @@ type RemoteJob = {
   /** Its last word has come. */
   isEnding: boolean;
   streamedBytes: number;
-  /** By what the job calls them: what was asked for again is the same one. */
-  readonly delegations: Map<string, Promise<Delegated>>;
+  /** By the number that each was asked for under: what was asked for again is the same one. */
+  readonly delegations: Map<number, Promise<Delegated>>;
 };
 
 export type RemoteWorkerOptions = {
@@ -491,14 +491,14 @@ export class RemoteWorker implements Worker {
   }
 
   #delegate(remote: RemoteJob, asked: Delegation): Promise<Delegated> {
-    const known = remote.delegations.get(asked.delegateId);
+    const known = remote.delegations.get(asked.workerSequence);
     if (known !== undefined) return known;
     const isAgain = asked.workerSequence <= remote.heard;
     remote.heard = Math.max(remote.heard, asked.workerSequence);
     const delegated = isAgain
       ? this.#delegateAgain(remote, asked)
       : this.#delegateNow(remote, asked);
-    remote.delegations.set(asked.delegateId, delegated);
+    remote.delegations.set(asked.workerSequence, delegated);
     return delegated;
   }
 

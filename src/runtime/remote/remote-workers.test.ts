@@ -221,6 +221,29 @@ test("a handler that throws, streams or delegates does so from elsewhere too", a
   assert.match((await lastOf("delegate")) ?? "", /LEASE_SUBSET_VIOLATION.*; \{"got":7\}$/);
 });
 
+test("[ARCP-178] a job elsewhere may ask anew for a child that was interrupted, and for no other by the same name", async () => {
+  await using scene = await Scene.open();
+  using _child = scene.runtime.registerAgent("child", () => new Promise(() => {}));
+  const wanted = { agent: "child", delegateId: "d1" };
+  const program = programOf(async (_, context) => {
+    const first = await context.delegate(wanted);
+    await assert.rejects(context.delegate(wanted), { code: "INVALID_REQUEST" });
+    await assert.rejects(first.done, { code: "INTERNAL_ERROR" });
+    const second = await context.delegate(wanted);
+    return first.jobId !== second.jobId;
+  });
+  new Cable(scene.workers, program);
+  await turns();
+  const id = await scene.submit({ capabilities: { "agent.delegate": ["child"] } });
+  await turns(40);
+  const child = scene.runtime.delegation.childOf(id, "d1") ?? assert.fail();
+  const lose = { type: "job.orphan", jobId: child.id, graceMs: 0 } as const;
+  await scene.plane.submit(lose, { actor: "test" }, () => undefined);
+  scene.plane.tick();
+  await turns(60);
+  assert.equal((await scene.told(id)).at(-1), "true");
+});
+
 test("what a job elsewhere says and spends is its own doing, and not its worker's", async () => {
   await using scene = await Scene.open();
   const dollar = parseAmount("USD:1") ?? assert.fail();
