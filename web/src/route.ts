@@ -78,12 +78,20 @@ export function startRouting(): void {
   // Links to views are followed here; those that ask for a new tab are left to the browser.
   document.addEventListener("click", (event) => {
     const isPlain = !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
-    const link = event.target instanceof Element ? event.target.closest("a") : null;
+    const link = event.target instanceof Element ? linkAt(event.target) : undefined;
     if (!isPlain || event.button !== 0 || event.defaultPrevented || !link || link.target) return;
     if (link.origin !== location.origin || link.hasAttribute("download")) return;
     event.preventDefault();
     navigate(link.pathname + link.search);
   });
+}
+
+/** What shows a tip lies above the link of its row; a click there is one on the row, unless its text was selected. */
+function linkAt(element: Element): HTMLAnchorElement | null | undefined {
+  const own = element.closest("a");
+  if (own || !element.closest("[title]:not(button)") || getSelection()?.isCollapsed === false)
+    return own;
+  return element.closest("tr")?.querySelector<HTMLAnchorElement>("a[data-row]");
 }
 
 function read(): Route {
