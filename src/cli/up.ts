@@ -182,6 +182,13 @@ async function run(wishes: Wishes): Promise<number> {
   try {
     daemon = await serve(options);
     await withAgents(daemon, wishes.agents);
+    // Agents of this process are programs of anybody's: what one leaves to nobody must not take the others along.
+    if (wishes.agents !== undefined) {
+      process.on("unhandledRejection", (err) =>
+        logger.error({ err }, "a failure was left to nobody"),
+      );
+    }
+    process.on("uncaughtException", options.onFault);
     isServing = true;
   } catch (error) {
     if (!(error instanceof LogError || error instanceof ListenError)) throw error;

@@ -6,6 +6,19 @@ const fail: Handler = () => {
   throw new Error("boom");
 };
 
+/** What it has begun fails when it is done, and nobody looks. */
+const careless: Handler = () => {
+  void Promise.reject(new Error("left behind"));
+  return "done";
+};
+
+const reckless: Handler = () => {
+  setTimeout(() => {
+    throw new Error("out of reach");
+  });
+  return "done";
+};
+
 /** Until it is told to stop. */
 const endless: Handler = async (_, context) => {
   await context.log("info", "begun");
@@ -32,6 +45,8 @@ const researcher: Handler = async (input, context) => {
 type Offered = Handler | { readonly handler: Handler; readonly version: string };
 
 export const agents: Readonly<Record<string, Offered>> = {
+  careless,
+  reckless,
   fail,
   endless,
   sleeper: endless,

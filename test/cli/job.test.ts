@@ -21,15 +21,8 @@ describe("jobs", { concurrency: 2 }, () => {
   const run = (...words: readonly string[]): Promise<Output> =>
     tipstaff("job", ...words, "--data-dir", data);
   before(async () => {
-    const doors = ["--http=", "--grpc=127.0.0.1:0", "--arcp=127.0.0.1:0", "--status-dir="];
-    const words = ["up", ...doors, "--data-dir", data, "--agents", agentsModule];
-    const child = spawn(executable, words, { stdio: ["ignore", "pipe", "inherit"] });
     let banner = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      banner += text;
-    });
-    daemon = child;
-    await until(() => banner.includes("ctrl-c stops"), "the daemon to be up");
+    [daemon, banner] = await startWithAgents(data);
     url = `ws://127.0.0.1:${/ARCP +localhost:(\d+)/.exec(banner)?.[1]}/arcp`;
   });
   after(async () => {
@@ -263,3 +256,33 @@ describe("jobs", { concurrency: 2 }, () => {
     assert.match(seen, /\r\x1b\[K\x1b\[33m✗ cancelled after [\d.]+ m?s\x1b\[0m\r?\n$/);
   });
 });
+
+test("what an agent leaves to nobody is in the daemon's log; what it throws there ends the daemon, as a fault", async () => {
+  using place = scratch();
+  const data = join(place.path, "data");
+  const [daemon, , log] = await startWithAgents(data);
+  const ended = once(daemon, "exit");
+  const careless = await tipstaff("job", "submit", "careless", "--data-dir", data);
+  assert.equal(careless.code, 0);
+  await until(() => /a failure was left to nobody.*left behind/s.test(log()), "the failure");
+  assert.equal((await tipstaff("job", "submit", "echo", "--data-dir", data)).code, 0);
+  await tipstaff("job", "submit", "reckless", "--data-dir", data, "--detach");
+  assert.deepEqual(await ended, [5, null]);
+  assert.match(log(), /stopped; everything acknowledged before is kept.*out of reach/s);
+});
+
+/** A daemon with the agents of these tests, what it said when it was up, and what it has logged. */
+async function startWithAgents(data: string): Promise<[ChildProcess, string, () => string]> {
+  const doors = ["--http=", "--grpc=127.0.0.1:0", "--arcp=127.0.0.1:0", "--status-dir="];
+  const words = ["up", ...doors, "--data-dir", data, "--agents", agentsModule];
+  const child = spawn(executable, words, { stdio: ["ignore", "pipe", "pipe"] });
+  let [banner, logged] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    banner += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    logged += text;
+  });
+  await until(() => banner.includes("ctrl-c stops"), "the daemon to be up");
+  return [child, banner, () => logged];
+}
