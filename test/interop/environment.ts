@@ -18,14 +18,23 @@ const mark = "ready";
 
 const run = promisify(execFile);
 
+export type Prepared = { readonly directory: string } | { readonly unavailable: string };
+
+/** By name: tests of one file may want the same at once. */
+const underWay = new Map<string, Promise<Prepared>>();
+
 /** The directory that has them; or why they cannot be had on this machine. */
-export async function prepareEnvironment(
-  wanted: Wanted,
-): Promise<{ readonly directory: string } | { readonly unavailable: string }> {
+export function prepareEnvironment(wanted: Wanted): Promise<Prepared> {
+  const known = underWay.get(wanted.name) ?? make(wanted);
+  underWay.set(wanted.name, known);
+  return known;
+}
+
+async function make(wanted: Wanted): Promise<Prepared> {
   const cache = resolve("node_modules/.cache/tipstaff");
   const directory = join(cache, wanted.name);
   if (isReady(directory, wanted)) return { directory };
-  // Made aside and moved when it is whole: it may be interrupted, and several tests may want it at once.
+  // Made aside and moved when it is whole: it may be interrupted, and several files may want it at once.
   const making = join(cache, `${wanted.name}-${process.pid}`);
   try {
     mkdirSync(making, { recursive: true });
@@ -76,10 +85,10 @@ function isReady(directory: string, wanted: Wanted): boolean {
 
 /** To give it a pip of its own takes five seconds of a processor, so only where the machine has none that will do. */
 async function makePython(directory: string): Promise<void> {
-  const make = (...flags: readonly string[]): Promise<unknown> =>
+  const makeWith = (...flags: readonly string[]): Promise<unknown> =>
     run("python3", ["-m", "venv", "--clear", ...flags, join(directory, "python")]);
   try {
-    await make("--without-pip");
+    await makeWith("--without-pip");
     const [executable = "", ...words] = machinesPip(pythonIn(directory));
     await run(executable, [...words, "--version"]);
     return;
@@ -87,12 +96,12 @@ async function makePython(directory: string): Promise<void> {
     // It is too old to install elsewhere, or is not there at all.
   }
   try {
-    await make();
+    await makeWith();
   } catch (cause) {
     const lacksInstaller = /ensurepip|python3-venv/.test(outputOf(cause));
     if (!lacksInstaller || process.getuid?.() !== 0) throw cause;
     await run("apt-get", ["install", "-y", "python3-venv"]);
-    await make();
+    await makeWith();
   }
 }
 
