@@ -73,6 +73,22 @@ test("[ARCP-62] a session is resumed with its token, by its principal, and the t
   assert.equal(desk.state.byId.get(one)?.attachment, 3);
 });
 
+test("[ARCP-62] a token is good again where the process died before anybody was told the newer one, and only there", () => {
+  const desk = opened();
+  desk.submit(resuming);
+  sessions.detachAll(desk.state, 1_000);
+  assert.equal(desk.refuses({ ...resuming, principal: "eve" }), "session_gone");
+  desk.submit({ ...resuming, tokenHash: "third" });
+  sessions.detachAll(desk.state, 2_000);
+  desk.submit({ ...resuming, tokenHash: "fourth" });
+  desk.submit({ type: "session.detach", sessionId: one, attachment: 4 }, 3_000);
+  assert.equal(desk.refuses({ ...resuming, tokenHash: "fifth" }), "session_gone");
+  desk.submit({ ...resuming, shownHash: "fourth", tokenHash: "fifth" });
+  sessions.detachAll(desk.state, 4_000);
+  assert.equal(desk.refuses({ ...resuming, shownHash: "third" }), "session_gone");
+  desk.submit({ ...resuming, shownHash: "fifth", tokenHash: "sixth" });
+});
+
 test("[ARCP-60] a wrong token, another principal, an unknown session and a number never given are refused alike", () => {
   const desk = opened();
   const wrong: readonly Partial<typeof resuming>[] = [

@@ -29,6 +29,11 @@ export type Session = {
   readonly principal: string;
   /** Of the token with which it can be resumed. The token itself is nowhere here. */
   readonly tokenHash: string;
+  /**
+   * Of the token that was shown for it. Good once more only where the process died in between: nobody knows whether
+   * the newer one was told to anybody then.
+   */
+  readonly shownHash?: string;
   /** What both sides can do, in the words of the door. */
   readonly features: readonly string[];
   readonly openedAtMs: number;
@@ -183,6 +188,15 @@ export function emptySessions(): OwnSessions {
   };
 }
 
+/** Whether whoever resumes has a token that is good (ARCP-62). */
+function knows(
+  { tokenHash, shownHash, detachedAtMs }: Session,
+  shown: { readonly shownHash: string },
+): boolean {
+  const wasCutOff = detachedAtMs !== undefined && shownHash === shown.shownHash;
+  return tokenHash === shown.shownHash || wasCutOff;
+}
+
 export function decide(
   sessions: Sessions,
   command: SessionCommand,
@@ -197,16 +211,16 @@ export function decide(
       const session = sessions.byId.get(command.sessionId);
       const journal = sessions.journals.get(command.sessionId);
       const last = lastEventSequence(sessions, command.sessionId);
-      const isTheirs =
-        session?.principal === command.principal && session.tokenHash === command.shownHash;
+      const isTheirs = session?.principal === command.principal && knows(session, command);
       const after = command.afterEventSequence;
       const isCovered = journal !== undefined && covers(journal, { after, last, oldestSequence });
       if (!session || !isTheirs || !isCovered) {
         return refuse("session_gone", "this session cannot be resumed; open a new one");
       }
       const { detachedAtMs: _, ...rest } = session;
-      const { tokenHash, features = session.features, skips } = command;
-      const resumed = { ...rest, tokenHash, features, attachment: session.attachment + 1 };
+      const { tokenHash, shownHash, features = session.features, skips } = command;
+      const attachment = session.attachment + 1;
+      const resumed = { ...rest, tokenHash, shownHash, features, attachment };
       return accept({ type: "session.resumed", session: resumed, ...(skips && { skips }) });
     }
     case "session.detach": {
@@ -310,7 +324,9 @@ export function evolve(
     }
     case "session.detached": {
       const session = sessions.byId.get(event.sessionId);
-      if (session) putSession(sessions, { ...session, detachedAtMs: event.atMs });
+      if (!session) return;
+      const { shownHash: _, ...rest } = session;
+      putSession(sessions, { ...rest, detachedAtMs: event.atMs });
       return;
     }
     case "session.expired":

@@ -9,7 +9,6 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, test } from "node:test";
 import { AgentStatus, TaskStatus } from "../../src/wire/agentkeeper/index.ts";
 import { done, KeeperClient, millis, refusal } from "./client.ts";
-import { fill } from "./fill.ts";
 import { Daemon, freePort, patienceMs, scratch, tipstaff, until, within } from "./processes.ts";
 
 const wellEnded = { code: 0, signal: null };
@@ -369,30 +368,6 @@ describe("starting again", { concurrency: 2 }, () => {
     assert(one && other && one.token < other.token && one.sequence < other.sequence);
   });
 });
-
-test("20,000 entries add less than half a second to a start", async () => {
-  using directory = scratch();
-  const empty = join(directory.path, "empty");
-  const full = join(directory.path, "full");
-  await fill(full, 20_000);
-  // On a busy machine every start takes long now and then; the fastest of a few tells.
-  let fastest = { empty: Number.POSITIVE_INFINITY, full: Number.POSITIVE_INFINITY };
-  for (let attempt = 0; attempt < 3 || fastest.full - fastest.empty >= 500; attempt += 1) {
-    assert(attempt < 8, `it takes ${fastest.full} ms, and ${fastest.empty} ms with an empty log`);
-    fastest = {
-      empty: Math.min(fastest.empty, await startMs(empty)),
-      full: Math.min(fastest.full, await startMs(full)),
-    };
-  }
-  const { stdout } = await tipstaff("doctor", "--data-dir", full);
-  assert.match(stdout, /^all well: 200\d\d entries/m);
-});
-
-async function startMs(dataDirectory: string): Promise<number> {
-  const startedMs = performance.now();
-  await using _daemon = await Daemon.start({ dataDirectory });
-  return performance.now() - startedMs;
-}
 
 describe("where it listens", { concurrency: 2 }, () => {
   test("a busy default address for HTTP is worth a warning, no more", async () => {

@@ -145,7 +145,7 @@ export class AnyWork {
       type: "session.resume",
       sessionId: sessionId(id),
       principal: random.chance(3) ? "eve" : principal,
-      shownHash: random.chance(5) ? "guess" : tokenHash,
+      shownHash: random.weighted({ [tokenHash]: 85, [session?.shownHash ?? "guess"]: 15 }),
       tokenHash: mint("h"),
       afterEventSequence: after[cursor],
       ...(random.chance(25) && { skips: this.#skips() }),

@@ -44,6 +44,8 @@ export type LedgerSession = {
   readonly principal: string;
   readonly windowMs: number;
   tokenHash: string;
+  /** While nobody has heard that its connection ended: the token that was shown for it. */
+  shownHash: string | undefined;
   attachment: number;
   detachedAtMs: number | undefined;
   skips: readonly string[];
@@ -189,21 +191,26 @@ export class Ledger {
       case "session.opened": {
         const { id, principal, windowMs, tokenHash, attachment } = event.session;
         const named = { id, principal, windowMs, tokenHash, attachment, skips: event.skips };
-        const empty = { detachedAtMs: undefined, follows: new Set<string>(), told: [] };
+        const [detachedAtMs, shownHash] = [undefined, undefined];
+        const empty = { detachedAtMs, shownHash, follows: new Set<string>(), told: [] };
         this.sessions.set(id, { ...named, ...empty, acknowledged: 0, begin: 0 });
         return;
       }
       case "session.resumed": {
         const session = this.session(event.session.id);
         session.tokenHash = event.session.tokenHash;
+        session.shownHash = event.session.shownHash;
         session.attachment = event.session.attachment;
         session.detachedAtMs = undefined;
         session.skips = event.skips ?? session.skips;
         return;
       }
-      case "session.detached":
-        this.session(event.sessionId).detachedAtMs = event.atMs;
+      case "session.detached": {
+        const session = this.session(event.sessionId);
+        session.detachedAtMs = event.atMs;
+        session.shownHash = undefined;
         return;
+      }
       case "session.expired":
         this.sessions.delete(event.sessionId);
         return;

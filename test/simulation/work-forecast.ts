@@ -153,7 +153,9 @@ function forecastResume(
 ): string | undefined {
   const session = ledger.sessions.get(command.sessionId);
   const { principal, shownHash, afterEventSequence: after } = command;
-  if (session?.principal !== principal || session.tokenHash !== shownHash) return "session_gone";
+  if (session?.principal !== principal) return "session_gone";
+  const wasCutOff = session.detachedAtMs !== undefined && session.shownHash === shownHash;
+  if (session.tokenHash !== shownHash && !wasCutOff) return "session_gone";
   const { told, begin, acknowledged } = session;
   if (after > told.length) return "session_gone";
   if (after === told.length) return undefined;
