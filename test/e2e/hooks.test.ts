@@ -21,6 +21,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { openWriter } from "../../src/emitters/index.ts";
 import { validate } from "../../src/wire/status-file/index.ts";
 import {
@@ -90,7 +91,10 @@ test("[AS-95] a session from its start to its end is kept in private, and nothin
     await host.fire("SessionEnd", { reason: "other" });
     await until(() => namesIn(installed.status).length === 0, "the end of the file");
     await until(() => !isRunning(writer), "the end of the writer");
-    assert.deepEqual(namesIn(installed.emitters).toSorted(), ["goals", "queue", "sessions"]);
+    // A hook that saw its event still lie there, and nobody to take it, has started another, which finds nothing.
+    const left = ["goals", "queue", "sessions"];
+    const names = (): readonly string[] => namesIn(installed.emitters).toSorted();
+    await until(() => isDeepStrictEqual(names(), left), "nothing more to be there");
     assert.deepEqual(namesIn(join(installed.emitters, "queue")), []);
     assert.deepEqual(namesIn(join(installed.emitters, "sessions")), []);
   });
