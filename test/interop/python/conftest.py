@@ -31,7 +31,7 @@ def pytest_configure(config):
 def free_port():
     """None of those that the system gives to whoever asks for any: one of these could be gone by then."""
     while True:
-        port = random.randrange(20_000, 32_000)
+        port = random.randrange(12_000, 20_000)
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
