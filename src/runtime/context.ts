@@ -1,6 +1,7 @@
 /**
  * What a handler is given besides its input: who it is, what it may do, and how it tells what it does. Words
- * resolve when they are kept; they reject only if they are no words, never because nobody is connected.
+ * are kept in their order, and told only then, but resolve before that while few are on their way; they reject only if
+ * they are no words, never because nobody is connected.
  */
 import {
   type Amount,
