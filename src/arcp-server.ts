@@ -31,7 +31,7 @@ import {
   type Submitted,
   withFields,
 } from "./runtime/index.ts";
-import { RemoteWorkers, type WorkerOffer } from "./runtime/remote/index.ts";
+import { RemoteWorkers } from "./runtime/remote/index.ts";
 import type { Transport } from "./transport/index.ts";
 import {
   attachUpgrade,
@@ -49,7 +49,19 @@ import {
   type PeerName,
   type RejectionOptions,
 } from "./wire/arcp/index.ts";
+import type { WorkerOffer } from "./wire/worker/index.ts";
 
+export {
+  type ChildExit,
+  type ChildWorker,
+  type ChildWorkerOptions,
+  type ConnectedWorker,
+  type ConnectWorkerOptions,
+  connectWorker,
+  startChildWorker,
+  type WorkerAgent,
+  type WorkerTarget,
+} from "./client/worker/index.ts";
 export type { VendorHandler, VendorSession } from "./doors/arcp/index.ts";
 export type {
   AgentOptions,
@@ -64,18 +76,6 @@ export type {
   Provisioner,
 } from "./runtime/index.ts";
 export { JobContext } from "./runtime/index.ts";
-export {
-  type ChildExit,
-  type ChildWorker,
-  type ChildWorkerOptions,
-  type ConnectedWorker,
-  type ConnectWorkerOptions,
-  connectWorker,
-  startChildWorker,
-  type WorkerAgent,
-  type WorkerOffer,
-  type WorkerTarget,
-} from "./runtime/remote/index.ts";
 export {
   fromChild,
   fromProcess,
@@ -94,6 +94,7 @@ export {
   type ErrorCode,
   isArcpError as isARCPError,
 } from "./wire/arcp/index.ts";
+export type { WorkerOffer } from "./wire/worker/index.ts";
 
 /** Tokens and whom each stands for; or a function that knows. */
 export type Bearer = Readonly<Record<string, string>> | Verify;

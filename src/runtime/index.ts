@@ -1,6 +1,13 @@
-export { Attempt } from "./attempt.ts";
+export { Attempt, readWord } from "./attempt.ts";
 export { Catalogue, fullName, type Listed, type Offer } from "./catalogue.ts";
-export { type Delegated, type DelegateOptions, JobContext, type ToolError } from "./context.ts";
+export {
+  type Delegated,
+  type DelegateOptions,
+  JobContext,
+  restOf,
+  type ToolError,
+  type Voice,
+} from "./context.ts";
 export {
   HeldCredential,
   type IssueContext,
@@ -11,8 +18,10 @@ export {
 export { isDelegated } from "./delegation.ts";
 export { assembleResult } from "./endings.ts";
 export { codeOf, toArcpError } from "./errors.ts";
-export type { Handler } from "./in-process.ts";
+export { execute, type Handler } from "./in-process.ts";
+export { limits } from "./limits.ts";
 export { type Fields, type Logger, withFields } from "./logger.ts";
+export { printBody } from "./printing.ts";
 export type { Revocation } from "./revocations.ts";
 export {
   type AgentOptions,

@@ -2,8 +2,8 @@
  * What lies between a worker and the runtime, in the hands of a test: frames pass one by one when the test says
  * so, or by themselves; either end may notice that it is cut while the other does not.
  */
+import type { ProgramLink, WorkerProgram } from "../client/worker/worker-program.ts";
 import type { AttachedWorker, RemoteWorkers } from "../runtime/remote/remote-workers.ts";
-import type { ProgramLink, WorkerProgram } from "../runtime/remote/worker-program.ts";
 import type { JsonObject } from "../wire/arcp/index.ts";
 
 type Passing = readonly [type: string, payload: string];

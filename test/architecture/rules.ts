@@ -47,6 +47,8 @@ export const rooms: Readonly<Record<string, Room>> = {
   // The table of meanings is a file beside the code.
   views: { rooms: ["core"], packages: ["node:assert/strict", "node:fs"] },
   wire: { rooms: [], packages: ["@bufbuild/protobuf*", "zod"] },
+  // Worker messages are vendor messages of ARCP: their fields are read and printed with its readers and types.
+  "wire/worker": { rooms: ["wire"], packages: [] },
   transport: { rooms: [], packages: ["node:*", "ws"] },
   // Looks at processes and at what hosts leave on disk.
   sightings: { rooms: ["wire"], packages: ["node:*"] },
@@ -65,6 +67,11 @@ export const rooms: Readonly<Record<string, Room>> = {
   // What runs inside or beside other people's hosts.
   emitters: { rooms: ["wire", "status-files"], packages: ["node:*"] },
   client: { rooms: ["wire", "transport"], packages: [] },
+  // A worker's own process: it runs handlers as the runtime does, with the same job context.
+  "client/worker": {
+    rooms: ["core", "wire", "transport", "runtime", "client"],
+    packages: ["node:*"],
+  },
   // An entry of its own, so that nobody loads OpenTelemetry who has not asked for it.
   tracing: { rooms: ["wire", "transport"], packages: ["@opentelemetry/api"] },
   testing: { rooms: upToTesting, packages: ["node:*", "@grpc/grpc-js"] },

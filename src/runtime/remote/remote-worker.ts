@@ -26,14 +26,6 @@ import {
   printTimestamp,
   type TraceHeaders,
 } from "../../wire/arcp/index.ts";
-import type { Attempt } from "../attempt.ts";
-import type { Offer } from "../catalogue.ts";
-import type { Delegated } from "../context.ts";
-import { toArcpError } from "../errors.ts";
-import { limits as resultLimits } from "../limits.ts";
-import type { Runtime } from "../runtime.ts";
-import type { Work, Worker } from "../worker.ts";
-import { limits } from "./limits.ts";
 import {
   type Asked,
   type Delegation,
@@ -46,7 +38,16 @@ import {
   type ResultOf,
   type ToWorker,
   type Verdict,
-} from "./protocol.ts";
+  limits as wireLimits,
+} from "../../wire/worker/index.ts";
+import type { Attempt } from "../attempt.ts";
+import type { Offer } from "../catalogue.ts";
+import type { Delegated } from "../context.ts";
+import { toArcpError } from "../errors.ts";
+import { limits as resultLimits } from "../limits.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Work, Worker } from "../worker.ts";
+import { limits } from "./limits.ts";
 
 /** A session that a worker speaks in. */
 export type WorkerLink = {
@@ -91,7 +92,7 @@ export class RemoteWorker implements Worker {
   readonly #most: number;
   readonly #jobs = new Map<string, RemoteJob>();
   #link: WorkerLink | undefined;
-  #frameBytesMax: number = limits.frameBytesMax;
+  #frameBytesMax: number = wireLimits.frameBytesMax;
   /** Whether this connection was told where it stands: nothing is sent before that. */
   #isWelcome = false;
   #isLeaving = false;
@@ -246,7 +247,7 @@ export class RemoteWorker implements Worker {
     // The input was printed before, and may be long.
     const rest = JSON.stringify({ ...payload, input: null });
     const bytes = Buffer.byteLength(input) + Buffer.byteLength(rest);
-    if (bytes + limits.frameHeadBytes > this.#frameBytesMax) {
+    if (bytes + wireLimits.frameHeadBytes > this.#frameBytesMax) {
       const message = `with its input it is larger than the ${this.#frameBytesMax} bytes that its worker takes`;
       const failure = { code: "INTERNAL_ERROR", message, isRetryable: true };
       void attempt.end({ status: "error", failure });

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { limits as clientLimits } from "../../client/worker/limits.ts";
+import { type WorkerAgent, WorkerProgram } from "../../client/worker/worker-program.ts";
 import { type JobId, parseAmount, sessionId } from "../../core/index.ts";
 import { type Log, MemoryLog } from "../../log/index.ts";
 import type { Plane } from "../../plane/index.ts";
@@ -12,7 +14,6 @@ import type { Handler } from "../in-process.ts";
 import { type JobRequest, Runtime, type RuntimeOptions } from "../runtime.ts";
 import { limits } from "./limits.ts";
 import { RemoteWorkers, type RemoteWorkersOptions } from "./remote-workers.ts";
-import { type WorkerAgent, WorkerProgram } from "./worker-program.ts";
 
 const graceMs = 60_000;
 
@@ -594,7 +595,7 @@ test("a handler that never waits for its words is stopped before they fill the m
   await using scene = await Scene.open();
   let refused = "";
   const program = programOf(async (_, context) => {
-    for (let word = 0; word < limits.unsentMax + 2 * limits.unacknowledgedMax; word += 1) {
+    for (let word = 0; word < clientLimits.unsentMax + 2 * limits.unacknowledgedMax; word += 1) {
       void context.log("info", "x").catch((error: Error) => {
         refused = error.message;
       });
@@ -610,7 +611,7 @@ test("a handler that never waits for its words is stopped before they fill the m
   assert.equal(told.at(-1), '"ok"');
   const kept = told.length - 2;
   assert(
-    kept >= limits.unsentMax && kept <= limits.unsentMax + limits.unacknowledgedMax,
+    kept >= clientLimits.unsentMax && kept <= clientLimits.unsentMax + limits.unacknowledgedMax,
     `${kept}`,
   );
 });

@@ -6,9 +6,6 @@
 import { limits as coreLimits, type JobId } from "../../core/index.ts";
 import { type Clock, SteadyClock } from "../../plane/index.ts";
 import type { JsonObject } from "../../wire/arcp/index.ts";
-import { fullName, type Offer, problemOf } from "../catalogue.ts";
-import type { Runtime } from "../runtime.ts";
-import { limits } from "./limits.ts";
 import {
   type Introduction,
   prefix,
@@ -16,7 +13,11 @@ import {
   type RefusedCode,
   readFromWorker,
   type WorkerOffer,
-} from "./protocol.ts";
+  limits as wireLimits,
+} from "../../wire/worker/index.ts";
+import { fullName, type Offer, problemOf } from "../catalogue.ts";
+import type { Runtime } from "../runtime.ts";
+import { limits } from "./limits.ts";
 import { RemoteWorker, type WorkerLink } from "./remote-worker.ts";
 
 export type { WorkerLink } from "./remote-worker.ts";
@@ -145,8 +146,8 @@ export class RemoteWorkers implements Disposable {
     { offers, jobsAtOnce }: Introduction,
   ): { readonly code: RefusedCode; readonly message: string } | undefined {
     if (offers.length === 0) return { code: "malformed", message: "a worker offers something" };
-    if (jobsAtOnce > limits.jobsAtOnceMax) {
-      const message = `a worker has at most ${limits.jobsAtOnceMax} jobs at once`;
+    if (jobsAtOnce > wireLimits.jobsAtOnceMax) {
+      const message = `a worker has at most ${wireLimits.jobsAtOnceMax} jobs at once`;
       return { code: "malformed", message };
     }
     for (const offer of offers) {

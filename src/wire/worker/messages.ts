@@ -18,7 +18,7 @@ import {
   readTraceHeaders,
   type TraceHeaders,
   limits as wireLimits,
-} from "../../wire/arcp/index.ts";
+} from "../arcp/index.ts";
 import { limits } from "./limits.ts";
 
 export const prefix = "x-vendor.tipstaff.worker.";

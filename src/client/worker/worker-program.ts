@@ -15,22 +15,22 @@ import {
   jobId as toJobId,
   sessionId as toSessionId,
 } from "../../core/index.ts";
-import { ArcpError, type Credential, isObject, type JsonObject } from "../../wire/arcp/index.ts";
-import { readWord } from "../attempt.ts";
-import { fullName } from "../catalogue.ts";
 import {
   type Delegated,
   type DelegateOptions,
+  execute,
+  fullName,
+  type Handler,
+  HeldCredential,
   JobContext,
+  type Logger,
+  printBody,
+  readWord,
   restOf,
   type Voice,
-} from "../context.ts";
-import { HeldCredential } from "../credentials.ts";
-import { execute, type Handler } from "../in-process.ts";
-import { limits as wordLimits } from "../limits.ts";
-import type { Logger } from "../logger.ts";
-import { printBody } from "../printing.ts";
-import { limits } from "./limits.ts";
+  limits as wordLimits,
+} from "../../runtime/index.ts";
+import { ArcpError, type Credential, isObject, type JsonObject } from "../../wire/arcp/index.ts";
 import {
   type Asked,
   type FromWorker,
@@ -41,7 +41,9 @@ import {
   type RefusedCode,
   readToWorker,
   type ToWorker,
-} from "./protocol.ts";
+  limits as wireLimits,
+} from "../../wire/worker/index.ts";
+import { limits } from "./limits.ts";
 
 export type WorkerAgent = {
   readonly name: string;
@@ -141,7 +143,7 @@ export class WorkerProgram {
   connect(send: Send, { onWelcome, onRefused }: LinkEvents): ProgramLink {
     this.#send = send;
     this.#isWelcome = false;
-    const { offers, jobsAtOnce = limits.jobsAtOnce } = this.#options;
+    const { offers, jobsAtOnce = wireLimits.jobsAtOnce } = this.#options;
     this.#say({
       type: "offer",
       workerId: this.workerId,
@@ -152,7 +154,7 @@ export class WorkerProgram {
       })),
       jobsAtOnce,
       has: [...this.#runs.values()].map(({ held }) => held),
-      frameBytesMax: limits.frameBytesMax,
+      frameBytesMax: wireLimits.frameBytesMax,
     });
     return {
       receive: (type, payload) => {
@@ -352,7 +354,7 @@ export class WorkerProgram {
       const more = details === undefined ? {} : { details: JSON.parse(details) };
       const error = { code, message, retryable: isRetryable, ...more };
       this.#number(run, { type: "error", error }, { bytes, settle });
-    } else if (bytes > limits.frameBytesMax - limits.frameHeadBytes) {
+    } else if (bytes > wireLimits.frameBytesMax - wireLimits.frameHeadBytes) {
       const message = "the result is too large for one message; stream it";
       const error = { code: "INTERNAL_ERROR", message, retryable: true };
       this.#number(run, { type: "error", error }, { bytes: 0, settle });
@@ -418,7 +420,7 @@ export class WorkerProgram {
 
   /** Who waits for its words to be kept never comes here. */
   #checkRoom(bytes: number): void {
-    if (bytes > limits.frameBytesMax - limits.frameHeadBytes) {
+    if (bytes > wireLimits.frameBytesMax - wireLimits.frameHeadBytes) {
       throw new ArcpError("INVALID_REQUEST", "this is too large for one message");
     }
     const { unsentMax, unsentBytesMax } = limits;

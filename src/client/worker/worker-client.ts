@@ -25,8 +25,8 @@ import {
   said,
   startHeartbeat,
 } from "../../wire/arcp/index.ts";
+import { prefix, type RefusedCode } from "../../wire/worker/index.ts";
 import { limits } from "./limits.ts";
-import { prefix, type RefusedCode } from "./protocol.ts";
 import { type ProgramLink, WorkerProgram, type WorkerProgramOptions } from "./worker-program.ts";
 
 /** An address is connected to again; a transport that is there already is used as long as it lasts. */

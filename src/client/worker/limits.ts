@@ -1,0 +1,18 @@
+export const limits = {
+  /** What a handler may have said without waiting for any of it to be kept, while nobody listens. */
+  unsentMax: 10_000,
+  unsentBytesMax: 67_108_864,
+  /** Between two tries to connect: from the first to the last, doubled each time. */
+  retryMsMin: 100,
+  retryMsMax: 5_000,
+  /** For the hello and the offer to be answered. */
+  handshakeMs: 10_000,
+
+  /** Between the end of a child and the start of the next: from the first to the last, doubled each time. */
+  restartMsMin: 200,
+  restartMsMax: 30_000,
+  /** A child that lived this long is not in trouble: the next one is started soon. */
+  soundMs: 10_000,
+  /** For a child whose input has ended, and again for one that was asked to end. */
+  childEndMs: 5_000,
+} as const;
