@@ -1,17 +1,18 @@
 /**
  * Takes the pictures in `docs/pictures/` with a real browser: the first view of an empty plane, of the office in
  * `examples/demo`, of the same office among ten thousand agents, and of jobs at work. Names of pictures as arguments
- * take only those. Needs a build and Chromium; run by hand when the page changes.
+ * take only those. Needs a build; run by hand when the page changes.
  * Each is taken only while the page shows what the picture is there to tell.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
-import { type Browser, chromium } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { version } from "../src/cli/version.ts";
 import { type Daemon, startDaemon } from "../src/embedded.ts";
 import { openTestDoor, testToken } from "../src/testing/http-door.ts";
 import { ManualClock } from "../src/testing/manual-clock.ts";
+import { launchBrowser } from "../test/e2e/browser.ts";
 import { fillJobs } from "./job-crowd.ts";
 
 const directory = "docs/pictures";
@@ -32,10 +33,7 @@ const office = [
 ];
 
 await mkdir(directory, { recursive: true });
-const browser = await chromium.launch({
-  executablePath: "/usr/bin/chromium",
-  args: ["--headless", "--no-sandbox", "--disable-gpu"],
-});
+const browser = await launchBrowser();
 try {
   const wanted = process.argv.slice(2);
   const isWanted = (...names: string[]): boolean =>

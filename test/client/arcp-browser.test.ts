@@ -7,17 +7,14 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { ARCPServer } from "../../src/arcp-server.ts";
-import { findBrowser, launchBrowser } from "../e2e/browser.ts";
+import { launchBrowser, skipWithoutBrowser } from "../e2e/browser.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const executable = findBrowser();
-const mustRun = process.env["CI"] === "true";
-const skip = executable === undefined && !mustRun && "there is no Chromium on this machine";
+const skip = skipWithoutBrowser();
 
 test("[ARCP-206] a page submits, follows, streams and resumes as any program does", {
   skip,
 }, async () => {
-  assert(executable, "there is no Chromium on this machine, and CI must have one");
   await using server = await ARCPServer.open({ bearer: { "page-token": "page" } });
   server.registerAgent("echo", async (input, ctx) => {
     await ctx.thought("thinking");
@@ -35,7 +32,7 @@ test("[ARCP-206] a page submits, follows, streams and resumes as any program doe
   await once(host, "listening");
   const address = host.address();
   assert(address instanceof Object);
-  const browser = await launchBrowser(executable);
+  const browser = await launchBrowser();
   try {
     const page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${address.port}/`);

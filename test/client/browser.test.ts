@@ -5,18 +5,15 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { startDaemon } from "../../src/embedded.ts";
-import { findBrowser, launchBrowser } from "../e2e/browser.ts";
+import { launchBrowser, skipWithoutBrowser } from "../e2e/browser.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const executable = findBrowser();
-const mustRun = process.env["CI"] === "true";
-const skip = executable === undefined && !mustRun && "there is no Chromium on this machine";
+const skip = skipWithoutBrowser();
 
 test("a page registers, holds, works and watches as any program does", { skip }, async () => {
-  assert(executable, "there is no Chromium on this machine, and CI must have one");
   await using daemon = await startDaemon();
   const { path } = await daemon.client.call("createLink", {});
-  const browser = await launchBrowser(executable);
+  const browser = await launchBrowser();
   try {
     // An address of the daemon without its page: what may be fetched from there is not the question.
     const page = await browser.newPage({ bypassCSP: true });

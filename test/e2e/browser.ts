@@ -1,27 +1,40 @@
-/** A real browser for the tests that need one. */
-import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+/**
+ * A real browser for the tests that need one. On Linux x64 it comes from a package, which holds Chromium and its
+ * libraries and needs nothing but glibc of the machine. Elsewhere `TIPSTAFF_BROWSER` names one.
+ */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { type Browser, chromium } from "playwright-core";
+import { cached } from "../cache.ts";
 
-const executables = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const run = promisify(execFile);
 
-/** Where the browser is. As root it is installed if it is missing; undefined if it cannot be had. */
-export function findBrowser(): string | undefined {
-  const find = (): string | undefined => executables.find((path) => existsSync(path));
-  const found = find();
-  if (found !== undefined || process.getuid?.() !== 0) return found;
-  try {
-    execFileSync("apt-get", ["update"], { stdio: "ignore" });
-    execFileSync("apt-get", ["install", "-y", "chromium"], { stdio: "ignore" });
-  } catch {
-    // No such package manager, or no network: the test says what is missing.
-  }
-  return find();
+const chosen = process.env["TIPSTAFF_BROWSER"];
+const isPackaged = process.platform === "linux" && process.arch === "x64";
+
+/** Why tests in a browser are skipped; false: they run. Under `CI=true` a missing browser is a failure. */
+export function skipWithoutBrowser(): string | false {
+  if (chosen !== undefined || isPackaged) return false;
+  const reason =
+    "set TIPSTAFF_BROWSER to the path of a Chromium: no package has one for this platform";
+  assert(process.env["CI"] !== "true", reason);
+  return reason;
 }
 
-export function launchBrowser(executablePath: string): Promise<Browser> {
-  return chromium.launch({
+/**
+ * Starts the browser. The flags are ours: those that the package suggests switch off web security, and tests of
+ * requests from other sites would then prove nothing.
+ */
+export async function launchBrowser(): Promise<Browser> {
+  const { executablePath, env } =
+    chosen === undefined ? await packaged() : { executablePath: chosen, env: {} };
+  return await chromium.launch({
     executablePath,
+    env: { ...process.env, ...env },
     args: [
       "--headless",
       "--no-sandbox",
@@ -33,3 +46,45 @@ export function launchBrowser(executablePath: string): Promise<Browser> {
     ],
   });
 }
+
+type Packaged = { readonly executablePath: string; readonly env: Readonly<Record<string, string>> };
+
+async function packaged(): Promise<Packaged> {
+  const manifest = new URL("../package.json", import.meta.resolve("@sparticuz/chromium"));
+  const { version } = JSON.parse(readFileSync(fileURLToPath(manifest), "utf8"));
+  const directory = await cached({ name: "chromium", version, make: unpack });
+  const home = join(directory, "home");
+  return {
+    executablePath: join(directory, "chromium"),
+    // Certificates and caches of fonts are written below the home directory.
+    env: {
+      HOME: home,
+      XDG_CACHE_HOME: join(home, ".cache"),
+      XDG_CONFIG_HOME: join(home, ".config"),
+      FONTCONFIG_PATH: join(directory, "fonts"),
+      LD_LIBRARY_PATH: join(directory, "al2023", "lib"),
+    },
+  };
+}
+
+/**
+ * The package unpacks into the temporary directory, under fixed names and without a lock, and its libraries only
+ * where it takes the machine for Amazon's. So a process of its own does it, with a temporary directory of its own.
+ */
+async function unpack(directory: string): Promise<void> {
+  const program = 'await (await import("@sparticuz/chromium")).default.executablePath()';
+  await run(process.execPath, ["--input-type=module", "--eval", program], {
+    env: { ...process.env, TMPDIR: directory, AWS_LAMBDA_JS_RUNTIME: "nodejs22.x" },
+  });
+  mkdirSync(join(directory, "home"));
+  writeFileSync(join(directory, "fonts", "fonts.conf"), fonts);
+}
+
+/** The package's own configuration names fixed directories outside of ours. */
+const fonts = `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir prefix="relative">fonts</dir>
+  <cachedir prefix="xdg">fontconfig</cachedir>
+</fontconfig>
+`;

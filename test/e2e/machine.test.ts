@@ -14,19 +14,16 @@ import {
   type StatusRecord,
   schemaVersion,
 } from "../../src/wire/status-file/index.ts";
-import { findBrowser, launchBrowser } from "./browser.ts";
+import { launchBrowser, skipWithoutBrowser } from "./browser.ts";
 import { scratch, tipstaff } from "./processes.ts";
 
 const root = join(import.meta.dirname, "../..");
-const executable = findBrowser();
-const mustRun = process.env["CI"] === "true";
-const skip = executable === undefined && !mustRun && "there is no Chromium on this machine";
+const skip = skipWithoutBrowser();
 
 suite("agents of this machine", { skip, concurrency: 3 }, () => {
   let browser: Browser;
   before(async () => {
-    assert(executable, "there is no Chromium on this machine, and CI must have one");
-    browser = await launchBrowser(executable);
+    browser = await launchBrowser();
   });
   after(() => browser?.close());
 

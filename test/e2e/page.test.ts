@@ -10,15 +10,13 @@ import type { Handler } from "../../src/runtime/index.ts";
 import { type Answer, type Input, type OperationName, request } from "../../src/wire/api/index.ts";
 import { type JobEntry, linesOf, moneyOf } from "../../web/src/words/job.ts";
 import { duration, timeLeft } from "../../web/src/words/time.ts";
-import { findBrowser, launchBrowser } from "./browser.ts";
+import { launchBrowser, skipWithoutBrowser } from "./browser.ts";
 import { fillAgents } from "./fill.ts";
 import { Daemon, freePort, scratch } from "./processes.ts";
 import { Workshop } from "./workshop.ts";
 
 const root = join(import.meta.dirname, "../..");
-const executable = findBrowser();
-const mustRun = process.env["CI"] === "true";
-const skip = executable === undefined && !mustRun && "there is no Chromium on this machine";
+const skip = skipWithoutBrowser();
 const patienceMs = 30_000;
 /** Nobody beats or renews, and on a busy machine a test takes a while. */
 const ttlMs = 3_600_000;
@@ -90,9 +88,8 @@ test("what belongs together in a job is one line, and pieces of a result are cou
 // Most of the time is spent waiting for what the page asks for once a second.
 suite("the dashboard", { skip, concurrency: 3 }, () => {
   before(async () => {
-    assert(executable, "there is no Chromium on this machine, and CI must have one");
     if (isStale()) await build({ configFile: join(root, "web/vite.config.ts") });
-    browser = await launchBrowser(executable);
+    browser = await launchBrowser();
   });
 
   after(() => browser?.close());

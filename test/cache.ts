@@ -1,0 +1,52 @@
+/**
+ * Programs that tests need, prepared once and stored below `node_modules/.cache/tipstaff`. Each one is made in a
+ * private directory, which is renamed when it is complete. So an interrupted run leaves no incomplete program
+ * behind, and test files that run at the same time do not write into the same directory.
+ */
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+export type Program = {
+  /** The start of the directory's name. */
+  readonly name: string;
+  /** What decides the content: another version is made in another directory. */
+  readonly version: string;
+  /** Fills the private directory. Paths inside must not depend on its name. */
+  readonly make: (directory: string) => Promise<void>;
+};
+
+/** By directory: tests of one file may need the same program at the same time. */
+const underWay = new Map<string, Promise<string>>();
+
+/** The directory that holds the program. Rejects if it cannot be made. */
+export function cached(program: Program): Promise<string> {
+  const { name, version } = program;
+  const digest = createHash("sha256").update(version).digest("hex").slice(0, 12);
+  const directory = resolve("node_modules/.cache/tipstaff", `${name}-${digest}`);
+  const known = underWay.get(directory) ?? ensure(directory, program);
+  underWay.set(directory, known);
+  return known;
+}
+
+async function ensure(directory: string, { make }: Program): Promise<string> {
+  if (existsSync(directory)) return directory;
+  const making = `${directory}.${process.pid}`;
+  try {
+    mkdirSync(making, { recursive: true });
+    await make(making);
+    move(making, directory);
+    return directory;
+  } finally {
+    rmSync(making, { recursive: true, force: true });
+  }
+}
+
+/** The first of several processes wins. Theirs has the same content as ours. */
+function move(making: string, directory: string): void {
+  try {
+    renameSync(making, directory);
+  } catch (cause) {
+    if (!existsSync(join(directory, "."))) throw cause;
+  }
+}
