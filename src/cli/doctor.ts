@@ -83,14 +83,15 @@ async function checkLog(directory: string): Promise<{
   try {
     const verdict = await verifyLog(directory, showProgress);
     progress?.end();
-    const { entries, snapshots, problems } = verdict;
+    const { entries, snapshots, problems, warnings } = verdict;
     const text = `every entry and snapshot verified: ${entries} and ${snapshots.length}`;
-    if (problems.length === 0) return { checks: [{ name, state: "ok", text }], verdict };
+    const warned = warnings.map((warning): Check => ({ name, state: "warn", text: warning }));
+    if (problems.length === 0) return { checks: [{ name, state: "ok", text }, ...warned], verdict };
     const advice =
       "keep a copy of the directory before anything else; the daemon says what it needs";
     const failures = problems.map((problem): Check => ({ name, state: "fail", text: problem }));
     const [first, ...rest] = failures;
-    return { checks: first ? [{ ...first, advice }, ...rest] : rest, verdict };
+    return { checks: [...(first ? [{ ...first, advice }] : []), ...rest, ...warned], verdict };
   } catch (error) {
     if (!(error instanceof LogError)) throw error;
     return { checks: [{ name, state: "fail", text: error.message }] };

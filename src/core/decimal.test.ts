@@ -120,6 +120,12 @@ test("sums, differences and order are those of fractions", () => {
   );
 });
 
+test("the nearest number of a decimal is always finite", () => {
+  const large = read(`1${"0".repeat(400)}`);
+  assert.equal(toNumber(large), Number.MAX_VALUE);
+  assert.equal(toNumber(subtract(read("0"), large)), -Number.MAX_VALUE);
+});
+
 const digits = fc.string({
   unit: fc.constantFrom(..."0123456789"),
   minLength: 1,

@@ -57,13 +57,14 @@ export function printDecimal({ units, scale }: Decimal): string {
   return `${sign}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
-/** The nearest number. */
+/** The nearest finite number: JSON has no infinity. */
 export function toNumber(decimal: Decimal): number {
   const { units, scale } = decimal;
   const whole = Number(units);
   // Both are exact up to here, and a division rounds once.
   if (Number.isSafeInteger(whole) && scale <= 22) return whole / 10 ** scale;
-  return Number(printDecimal(decimal));
+  const nearest = Number(printDecimal(decimal));
+  return Math.max(-Number.MAX_VALUE, Math.min(nearest, Number.MAX_VALUE));
 }
 
 function unitsAt({ units, scale }: Decimal, wanted: number): bigint {

@@ -116,6 +116,22 @@ test("a body does not repeat its type, and is one line", () => {
   }
 });
 
+test("an event of a job whose body is not JSON is read with what can be read of it", () => {
+  const head = '{"jobId":"job_a","kind":"metric","ownSequence":3,"told":"USD"';
+  const overflow = '{"name":"cost.budget.remaining","value":-Infinity,"unit":"USD"}';
+  const read = parseEvent("job.emitted", `${head},"body":${overflow}}`);
+  assert(read.type === "job.emitted" && read.told === "USD");
+  assert.deepEqual(JSON.parse(read.body), {
+    name: "cost.budget.remaining",
+    value: -Number.MAX_VALUE,
+    unit: "USD",
+    unreadable: overflow,
+  });
+  const other = parseEvent("job.emitted", `${head},"body":{"value":NaN}}`);
+  assert(other.type === "job.emitted");
+  assert.deepEqual(JSON.parse(other.body), { unreadable: '{"value":NaN}' });
+});
+
 test("no name that is not an event's is taken for one", () => {
   for (const name of ["", "agent", "agent.registered ", "__proto__", "constructor", "toString"]) {
     assert.equal(isEventType(name), false, name);

@@ -9,6 +9,7 @@ import { parseAmount, printAmount } from "./grants.ts";
 import type { Token } from "./ids.ts";
 import { term, token } from "./ids.ts";
 import type { JobEvent } from "./jobs.ts";
+import { isJson } from "./json-text.ts";
 import type { LeaseEvent } from "./leases.ts";
 import type { ObservedEvent } from "./observed.ts";
 import type { RegistryEvent } from "./registry.ts";
@@ -189,9 +190,22 @@ const beforeBody = ',"body":';
 function parseEmitted(json: string): Emitted {
   const at = json.indexOf(beforeBody);
   const { spent, ...head } = JSON.parse(`${json.slice(0, at)}}`);
-  const body = json.slice(at + beforeBody.length, -1);
+  const body = readableBody(json.slice(at + beforeBody.length, -1));
   const amount = spent === undefined ? undefined : parseAmount(spent);
   return { type: "job.emitted", ...head, ...(amount && { spent: amount }), body };
+}
+
+/**
+ * The body of a job's event as valid JSON. Version 0.1.0 printed an overflowed budget as `-Infinity`, which is not
+ * JSON. One such event must not make all others of its job unreadable: readers get the nearest number, or none, and
+ * the original text in `unreadable`.
+ */
+function readableBody(text: string): string {
+  if (isJson(text)) return text;
+  const overflow = /"value":-Infinity(?=,)/;
+  const mended = text.replace(overflow, `"value":${-Number.MAX_VALUE}`);
+  const known: object = isJson(mended) ? JSON.parse(mended) : {};
+  return JSON.stringify({ ...known, unreadable: text });
 }
 
 /** The opposite of `printEvent`. The log has checked that the body is what was once printed. */

@@ -10,6 +10,7 @@ import {
   type Chain,
   free,
   type Granted,
+  isAmount,
   narrow,
   parseAmount,
   printAmount,
@@ -185,7 +186,24 @@ test("[ARCP-156] a cost below zero, or that is no number, is not counted", () =>
   for (const value of [-0.01, Number.NaN, Infinity, -Infinity]) {
     assert.equal(readCost("USD", value).refusal?.code, "invalid_argument");
   }
-  for (const value of [0, -0, 1e-7, 1e300]) assert(!readCost("USD", value).refusal);
+  for (const value of [0, -0, 1e-7, 1e15]) assert(!readCost("USD", value).refusal);
+});
+
+test("an amount above the limit is refused, in a cost, a budget and a reservation", () => {
+  assert.equal(
+    readCost("USD", 1e308).refusal?.message,
+    "the cost 1e+308 is above the limit of 1000000000000000",
+  );
+  assert.match(readCost("USD", 1e-200).refusal?.message ?? "", /more than 100 digits after/);
+  const capabilities = { "cost.budget": ["USD:1000000000000000", "USD:0.01"] };
+  const { refusal } = readGrant({ capabilities }, nowMs);
+  assert.equal(refusal?.code, "invalid_argument");
+  assert.match(
+    refusal?.message ?? "",
+    /cost.budget: the amount of USD is above the limit of 1000000000000000/,
+  );
+  assert(!isAmount(amount("USD:1000000000000000.01")));
+  assert(isAmount(amount("USD:1000000000000000.00")));
 });
 
 test("a reservation is whole, here and above, or not at all", () => {

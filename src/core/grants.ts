@@ -75,6 +75,11 @@ export function readGrant(
   const money = readBudget(capabilities["cost.budget"] ?? []);
   if (money.refusal) return money;
   const { budget } = money;
+  const tooLarge = budget.find(({ cap }) => findExcess(cap));
+  if (tooLarge) {
+    const message = `cost.budget: the amount of ${tooLarge.currency} ${findExcess(tooLarge.cap)}`;
+    return malformed("cost.budget", message);
+  }
   if (asked.expiresAt === undefined) return { grant: { capabilities }, budget };
   const { expiresAt } = asked;
   const expiresAtMs = parseInstant(expiresAt);
@@ -85,7 +90,10 @@ export function readGrant(
   return { grant: { capabilities, expiresAt, expiresAtMs }, budget };
 }
 
-/** What a grant that was read allows to spend, before anything is. */
+/**
+ * The budget of a grant that was accepted before, with nothing spent. Limits are not checked again: a log may hold
+ * grants from before there was a limit.
+ */
 export function budgetOf({ capabilities }: Grant): Budget {
   const read = readBudget(capabilities["cost.budget"] ?? []);
   return read.refusal ? [] : read.budget;
@@ -115,11 +123,9 @@ function readBudget(
 ): { readonly budget: Budget; readonly refusal?: never } | Refused {
   const caps = new Map<string, Decimal>();
   for (const [at, entry] of entries.entries()) {
+    const path = `cost.budget[${at}]`;
     const amount = parseAmount(entry);
-    if (!amount) {
-      const path = `cost.budget[${at}]`;
-      return malformed(path, `${path} is not an amount like USD:1.50`);
-    }
+    if (!amount) return malformed(path, `${path} is not an amount like USD:1.50`);
     caps.set(amount.currency, add(caps.get(amount.currency) ?? zero, amount.value));
   }
   const budget = [...caps].map(([currency, cap]) => ({
@@ -141,24 +147,37 @@ export function parseAmount(text: string): Amount | undefined {
 
 const currencyForm = /^[A-Za-z][A-Za-z0-9_-]*$/;
 
-/** Whether it is none below zero, and can be written down and read again. */
-export function isAmount({ currency, value: { units, scale } }: Amount): boolean {
-  const isScale = Number.isInteger(scale) && scale >= 0 && scale <= limits.amountScaleMax;
-  return currencyForm.test(currency) && units >= 0n && isScale;
+/** Whether the amount has a valid currency, is zero or more, and is within the limits for amounts. */
+export function isAmount({ currency, value }: Amount): boolean {
+  const isScale = Number.isInteger(value.scale) && value.scale >= 0;
+  return currencyForm.test(currency) && value.units >= 0n && isScale && !findExcess(value);
+}
+
+/** How a value exceeds the limits for amounts, as the end of a sentence; undefined if it does not. */
+function findExcess(value: Decimal): string | undefined {
+  if (value.scale > limits.amountScaleMax) {
+    return `has more than ${limits.amountScaleMax} digits after the decimal point`;
+  }
+  if (compare(value, { units: limits.amountMax, scale: 0 }) <= 0) return undefined;
+  return `is above the limit of ${limits.amountMax}`;
 }
 
 export function printAmount({ currency, value }: Amount): string {
   return `${currency}:${printDecimal(value)}`;
 }
 
-/** A cost that somebody reports as a number. Refuses with `invalid_argument` what is below zero or no number. */
+/** A cost that a job reports as a number. Refuses with `invalid_argument` if it is negative, not finite or too large. */
 export function readCost(
   currency: string,
   value: number,
 ): { readonly amount: Amount; readonly refusal?: never } | Refused {
   const decimal = decimalOf(value);
-  if (decimal && decimal.units >= 0n) return { amount: { currency, value: decimal } };
-  return malformed("value", `a cost is zero or more, not ${value}`);
+  if (!decimal || decimal.units < 0n) {
+    return malformed("value", `a cost must be zero or more, not ${value}`);
+  }
+  const excess = findExcess(decimal);
+  if (excess) return malformed("value", `the cost ${value} ${excess}`);
+  return { amount: { currency, value: decimal } };
 }
 
 /** UTC, to the second or finer; a day that the calendar has. */

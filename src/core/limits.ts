@@ -77,6 +77,11 @@ export const limits = {
   /** Whether patterns cover others is found by a walk. Where it takes longer, they do not. */
   coverPairsMax: 20_000,
   coverStepsMax: 400_000,
-  /** Digits of an amount behind its point. */
+  /** Digits after the decimal point of an amount. */
   amountScaleMax: 100,
+  /**
+   * The largest amount that a caller may grant, reserve or report at once. Sums of such amounts stay far below the
+   * largest number that JSON readers take, and up to here a whole amount is exact as a number.
+   */
+  amountMax: 1_000_000_000_000_000n,
 } as const;

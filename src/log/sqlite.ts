@@ -405,7 +405,12 @@ function lockDirectory(directory: string): DatabaseSync {
 }
 
 function opened(sealed: Sealed): Entry {
-  const entry = unseal(sealed);
+  let entry: Entry | undefined;
+  try {
+    entry = unseal(sealed);
+  } catch (cause) {
+    throw damagedAt(sealed.sequence, cause);
+  }
   if (entry) return entry;
   const message = `entry ${sealed.sequence} (${sealed.type}) was written by a later release; install it`;
   throw new LogError("too_new", message);

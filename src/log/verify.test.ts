@@ -3,8 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { entries } from "../testing/entries.ts";
+import { jobId } from "../core/index.ts";
+import { entries, entryOf } from "../testing/entries.ts";
 import { temporaryDirectory } from "../testing/temporary.ts";
+import { LogReader } from "./reader.ts";
 import { SqliteLog } from "./sqlite.ts";
 import { verifyLog } from "./verify.ts";
 
@@ -22,6 +24,7 @@ test("of a log in which all is well, no problem is told, even while it is in use
     lastSequence: 20,
     snapshots: [{ sequence: 10, isIntact: true }],
     problems: [],
+    warnings: [],
   });
   await log.append(entries(21, 21), 20);
 });
@@ -70,4 +73,33 @@ test("a log whose numbers are beyond belief is told as damaged, not as our fault
   }
   const verdict = await verifyLog(place.path, () => {});
   assert.deepEqual(verdict.problems, ["entry 4 is damaged"]);
+});
+
+test("an event of a job whose body is not valid JSON is reported, and all others can be read", async () => {
+  await using place = await temporaryDirectory();
+  const body = `{"jobId":"job_a","kind":"metric","ownSequence":1,"body":{"value":-Infinity}}`;
+  const event = { type: "job.emitted", jobId: jobId("job_a"), kind: "metric", body: "{}" } as const;
+  const stream = "job/job_a";
+  {
+    await using log = SqliteLog.open(place.path);
+    await log.append(entries(1, 3, { stream }), 0);
+    await log.append([{ ...entryOf(4, event, { actor: "test", stream }), body }], 3);
+    await log.append(entries(5, 6, { stream }), 4);
+  }
+  const { problems, warnings } = await verifyLog(place.path, () => {});
+  assert.deepEqual(problems, []);
+  assert.deepEqual(warnings, [
+    "entry 4 (job.emitted) has a body that is not valid JSON; readers show it as text",
+  ]);
+  await using log = SqliteLog.open(place.path);
+  using reader = LogReader.open(place.path);
+  for (const read of [await log.readStream(stream, 0, 9), reader.readStream(stream, 0, 9)]) {
+    assert.deepEqual(
+      read.map(({ sequence }) => sequence),
+      [1, 2, 3, 4, 5, 6],
+    );
+    const bad = read[3]?.event;
+    assert(bad?.type === "job.emitted");
+    assert.deepEqual(JSON.parse(bad.body), { unreadable: '{"value":-Infinity}' });
+  }
 });

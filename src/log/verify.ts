@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { isJson } from "../core/index.ts";
 import { type CutMark, nothingCut, parseMark } from "./cut-mark.ts";
 import { isIntact, type Sealed } from "./entry.ts";
 import { LogError } from "./log.ts";
@@ -15,6 +16,8 @@ export type Verdict = {
   readonly snapshots: readonly { readonly sequence: number; readonly isIntact: boolean }[];
   /** One line each, the first hundred; empty if all is well. */
   readonly problems: readonly string[];
+  /** What is wrong but keeps nothing from being read, one line each, the first hundred. */
+  readonly warnings: readonly string[];
 };
 
 const problemsMax = 100;
@@ -29,6 +32,7 @@ export async function verifyLog(
     throw new LogError("unusable", `there is no log in ${directory}; start one with tipstaff up`);
   const database = new DatabaseSync(path, { readOnly: true });
   const problems: string[] = [];
+  const warnings: string[] = [];
   const complain = (problem: string): void => {
     if (problems.length < problemsMax) problems.push(problem);
   };
@@ -59,6 +63,13 @@ export async function verifyLog(
         complain(`entry ${entry.sequence} does not follow from ${what}`);
       }
       if (!isIntact(entry)) complain(`entry ${entry.sequence} is damaged`);
+      else if (!isJson(entry.body)) {
+        const problem = `entry ${entry.sequence} (${entry.type}) has a body that is not valid JSON`;
+        // What a job said is only shown to people and programs; every other event is needed for the state.
+        if (entry.type !== "job.emitted") complain(`${problem}: the log cannot be opened`);
+        else if (warnings.length < problemsMax)
+          warnings.push(`${problem}; readers show it as text`);
+      }
       before = entry;
       done += 1;
       if (done % 10_000 === 0) onProgress(done, total);
@@ -83,7 +94,7 @@ export async function verifyLog(
   } else if (cut.sequence > older) {
     complain(`entries that snapshot ${older} needs were cut, up to ${cut.sequence}`);
   }
-  return { entries: done, firstSequence: first, lastSequence, snapshots, problems };
+  return { entries: done, firstSequence: first, lastSequence, snapshots, problems, warnings };
 }
 
 /** Nothing cut where there is no mark; undefined if there is one that we did not make. */

@@ -127,15 +127,14 @@ export class Attempt {
     return refusal;
   }
 
-  #rest(state: State, spent: Amount): string | undefined {
+  #rest(state: State, spent: Amount): number | undefined {
     const rest = restToTell(state.jobs.budgets.get(this.jobId) ?? [], spent);
-    return rest && String(toNumber(rest));
+    return rest && toNumber(rest);
   }
 
-  #tellRest(currency: string, rest: string): void {
-    const unit = JSON.stringify(currency);
-    const body = `{"name":"cost.budget.remaining","value":${rest},"unit":${unit}}`;
-    this.#say({ kind: "metric", body, told: currency });
+  #tellRest(currency: string, rest: number): void {
+    const body = { name: "cost.budget.remaining", value: rest, unit: currency };
+    this.#say({ kind: "metric", body: JSON.stringify(body), told: currency });
   }
 
   /** Whether it may do that, now; answers the target as it was compared, which is the one to use. */

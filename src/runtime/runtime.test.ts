@@ -222,6 +222,27 @@ test("[ARCP-121] [ARCP-122] [ARCP-156] words that are none are told to who says 
   assert.deepEqual(told, [begun, 'success "ok"']);
 });
 
+test("two costs of 1e308 are refused, and every event of the job can be read again", async () => {
+  await using scene = await Scene.open();
+  const told = await scene.run(
+    async (_, context) => {
+      for (let call = 1; call <= 2; call += 1) {
+        await assert.rejects(context.metric({ name: "cost.model", value: 1e308, unit: "USD" }), {
+          code: "INVALID_REQUEST",
+          message: /above the limit of 1000000000000000/,
+        });
+      }
+      await context.metric({ name: "cost.model", value: 1e15, unit: "USD" });
+      await context.metric({ name: "cost.model", value: 1e15, unit: "USD" });
+      return "ok";
+    },
+    { capabilities: { "cost.budget": ["USD:1.00"] } },
+  );
+  const rests = told.flatMap((line) => /remaining","value":(-?[\d.]+)/.exec(line)?.[1] ?? []);
+  assert.deepEqual(rests, ["-999999999999999", "-1999999999999999"]);
+  for (const line of told.slice(0, -1)) JSON.parse(line.slice(line.indexOf("{")));
+});
+
 test("[ARCP-157] [ARCP-158] four calls of 30 cents run on a dollar, the rest is told, and the fifth is refused", async () => {
   await using scene = await Scene.open();
   const told = await scene.run(
