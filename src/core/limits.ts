@@ -57,6 +57,8 @@ export const limits = {
   sessionsMax: 100_000,
   /** One principal's: it may be many people behind one token, or one program gone wild. */
   sessionsOfPrincipalMax: 1_000,
+  /** How long a session without an unfinished job can be resumed after its caller said goodbye. */
+  windowAfterByeMs: 3_000,
   /** What a session was told can be told again from so far back. */
   journalEventsMax: 1_000_000,
   journalChangesMax: 20_000,

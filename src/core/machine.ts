@@ -243,9 +243,12 @@ function decideAlone(state: State, command: Command, nowMs: number): Decision<Ev
       return jobs.decide(state.jobs, command, nowMs);
     case "session.follow":
       return followJob(state, command);
+    case "session.detach": {
+      const hasUnfinished = hasUnfinishedJob(state, command.sessionId);
+      return sessions.decide(state.sessions, command, nowMs, { hasUnfinishedJob: hasUnfinished });
+    }
     case "session.open":
     case "session.resume":
-    case "session.detach":
     case "session.acknowledge":
     case "session.leave":
     case "session.reject":
@@ -332,6 +335,16 @@ function numbered(
     if (!isTold || sessions.skipsOf(all, own).includes(event.kind)) return event;
     return { ...event, ownSequence: sessions.lastEventSequence(all, own) + 1 };
   });
+}
+
+/** Whether a job that the session submitted, alone or with others, has not ended. */
+function hasUnfinishedJob(
+  { jobs: { unfinished, byId }, sessions: { journals } }: State,
+  id: SessionId,
+): boolean {
+  if ((unfinished.get(id)?.size ?? 0) > 0) return true;
+  const follows = journals.get(id)?.follows ?? new Set();
+  return follows.values().some((jobId) => byId.get(jobId)?.sessionIds.includes(id) ?? false);
 }
 
 function followJob(state: State, command: sessions.FollowJob): Decision<Event> {

@@ -115,6 +115,22 @@ test("[ARCP-61] the window begins when the connection is lost, and a resume ends
   assert.equal(desk.state.due.first?.at, undefined);
 });
 
+test("[ARCP-79] a session without an unfinished job is soon deleted after a goodbye, others have their window", () => {
+  const bye = { type: "session.detach", sessionId: one, attachment: 1, saidBye: true } as const;
+  const busy = opened();
+  const decision = sessions.decide(busy.state, bye, 5_000, { hasUnfinishedJob: true });
+  assert(!decision.refusal);
+  for (const event of decision.events) busy.evolve(event);
+  assert.equal(busy.state.due.first?.at, 605_000);
+
+  const desk = opened();
+  desk.submit(bye, 5_000);
+  assert.equal(desk.state.due.first?.at, 5_000 + limits.windowAfterByeMs);
+  desk.submit(resuming, 6_000);
+  desk.submit({ ...bye, attachment: 2, saidBye: false }, 7_000);
+  assert.equal(desk.state.due.first?.at, 607_000, "a resumed session has its window again");
+});
+
 test("[ARCP-66] a connection that was superseded does not detach the one that took over", () => {
   const desk = opened();
   desk.submit(resuming);
@@ -122,15 +138,38 @@ test("[ARCP-66] a connection that was superseded does not detach the one that to
   assert.equal(desk.state.byId.get(one)?.detachedAtMs, undefined);
 });
 
-test("[ARCP-37] a principal has no more than so many sessions", () => {
+test("[ARCP-37] a new session replaces the one that its principal has been away from for longest", () => {
   const desk = new Desk();
+  const named = (index: number): SessionId => sessionId(`sess_${index}`);
   for (let index = 0; index < limits.sessionsOfPrincipalMax; index += 1) {
-    desk.submit({ ...opening, sessionId: sessionId(`sess_${index}`) });
+    desk.submit({ ...opening, sessionId: named(index) });
   }
-  assert.equal(desk.refuses({ ...opening, sessionId: sessionId("sess_more") }), "limit_reached");
-  desk.submit({ ...opening, sessionId: sessionId("sess_of_eve"), principal: "eve" });
-  desk.evolve({ type: "session.expired", sessionId: sessionId("sess_7") });
-  desk.submit({ ...opening, sessionId: sessionId("sess_more") });
+  const more = { ...opening, sessionId: sessionId("sess_more") };
+  assert.equal(desk.refuses(more), "limit_reached", "all are connected");
+  desk.submit({ ...more, principal: "eve" });
+  desk.submit({ type: "session.detach", sessionId: named(7), attachment: 1 }, 2_000);
+  desk.submit({ type: "session.detach", sessionId: named(3), attachment: 1 }, 3_000);
+  const types = (at: number): readonly string[] =>
+    desk.submit({ ...opening, sessionId: sessionId(`sess_at_${at}`) }, at).map(({ type }) => type);
+  assert.deepEqual(types(4_000), ["session.expired", "session.opened"]);
+  assert(!desk.state.byId.has(named(7)) && desk.state.byId.has(named(3)));
+  assert.deepEqual(types(5_000), ["session.expired", "session.opened"]);
+  assert(!desk.state.byId.has(named(3)));
+  assert.equal(desk.refuses({ ...opening, sessionId: named(3) }), "limit_reached");
+});
+
+test("[ARCP-37] where there are as many sessions as there may be, one that nobody is connected to makes room", () => {
+  const desk = new Desk();
+  for (let index = 0; index < limits.sessionsMax; index += 1) {
+    const principal = `principal ${index % 1_000}`;
+    desk.submit({ ...opening, sessionId: sessionId(`sess_${index}`), principal });
+  }
+  const more = { ...opening, sessionId: sessionId("sess_more"), principal: "eve" };
+  assert.equal(desk.refuses(more), "limit_reached");
+  const detach = { type: "session.detach", sessionId: sessionId("sess_7"), attachment: 1 } as const;
+  desk.submit(detach, 1_000);
+  desk.submit(more, 2_000);
+  assert.equal(desk.state.byId.has(detach.sessionId), false);
 });
 
 test("[ARCP-63] what was forgotten cannot be resumed from, and what came after it can", () => {

@@ -1,14 +1,18 @@
 /**
  * Callers' conversations, which outlive their connections. A session is
  * - `attached`: somebody is connected. It becomes detached when the connection ends, or the process does;
- * - `detached`: it is numbered for and kept up, so that its caller can come back, until its window has passed.
- *   Then it is forgotten; what it asked for goes on.
+ * - `detached`: its events are still numbered, so that its caller can resume, until its window has passed. Then it
+ *   is deleted; the jobs it submitted go on.
+ *
+ * Two things delete a detached session before its window has passed. A caller that said goodbye and has no unfinished
+ * job is not expected to resume: its session is deleted after a few seconds. And where a principal has as many
+ * sessions as it may, a new one takes the place of the session that has been detached for longest.
  *
  * A session follows jobs and is told their events under numbers of its own, without a gap. The numbers follow
  * from the log: they are counted here, whether anybody is connected or not. What was told is not kept, only
  * how to tell it again: see `journal.ts`.
  */
-import { accept, type Decision, refuse } from "./decision.ts";
+import { accept, type Decision, type Refusal, refuse } from "./decision.ts";
 import type { Failure } from "./failure.ts";
 import type { JobId, SessionId } from "./ids.ts";
 import {
@@ -43,6 +47,8 @@ export type Session = {
   readonly attachment: number;
   /** Only while nobody is connected. */
   readonly detachedAtMs?: number;
+  /** Only while nobody is connected: how long it can be resumed, where that is not `windowMs`. */
+  readonly detachedWindowMs?: number;
 };
 
 export type Sessions = {
@@ -110,6 +116,8 @@ export type SessionCommand =
       readonly type: "session.detach";
       readonly sessionId: SessionId;
       readonly attachment: number;
+      /** Whether its caller said goodbye, rather than lost its connection. */
+      readonly saidBye?: boolean;
     }
   | {
       readonly type: "session.acknowledge";
@@ -156,7 +164,13 @@ export type SessionEvent =
       /** Only if they changed. */
       readonly skips?: readonly string[];
     }
-  | { readonly type: "session.detached"; readonly sessionId: SessionId; readonly atMs: number }
+  | {
+      readonly type: "session.detached";
+      readonly sessionId: SessionId;
+      readonly atMs: number;
+      /** How long it can be resumed from now on; absent: for its window. */
+      readonly windowMs?: number;
+    }
   | { readonly type: "session.expired"; readonly sessionId: SessionId }
   /** Not each one: see `decide`. */
   | {
@@ -197,12 +211,19 @@ function knows(
   return tokenHash === shown.shownHash || wasCutOff;
 }
 
+/** What other rooms know, and these rules ask for. */
+export type SessionContext = {
+  /** The first entry that the log still has. */
+  readonly oldestSequence?: number;
+  /** With `session.detach`: whether the session submitted a job that has not ended. */
+  readonly hasUnfinishedJob?: boolean;
+};
+
 export function decide(
   sessions: Sessions,
   command: SessionCommand,
   nowMs: number,
-  /** The first entry that the log still has. */
-  { oldestSequence }: { readonly oldestSequence: number } = { oldestSequence: 1 },
+  { oldestSequence = 1, hasUnfinishedJob = false }: SessionContext = {},
 ): Decision<SessionEvent> {
   switch (command.type) {
     case "session.open":
@@ -217,7 +238,7 @@ export function decide(
       if (!session || !isTheirs || !isCovered) {
         return refuse("session_gone", "this session cannot be resumed; open a new one");
       }
-      const { detachedAtMs: _, ...rest } = session;
+      const { detachedAtMs: _, detachedWindowMs: __, ...rest } = session;
       const { tokenHash, shownHash, features = session.features, skips } = command;
       const attachment = session.attachment + 1;
       const resumed = { ...rest, tokenHash, shownHash, features, attachment };
@@ -227,7 +248,10 @@ export function decide(
       const session = sessions.byId.get(command.sessionId);
       const isCurrent = session?.attachment === command.attachment;
       if (!isCurrent || session?.detachedAtMs !== undefined) return accept();
-      return accept({ type: "session.detached", sessionId: session.id, atMs: nowMs });
+      const detached = { type: "session.detached", sessionId: session.id, atMs: nowMs } as const;
+      if (!command.saidBye || hasUnfinishedJob) return accept(detached);
+      const windowMs = Math.min(session.windowMs, limits.windowAfterByeMs);
+      return accept({ ...detached, windowMs });
     }
     case "session.acknowledge": {
       const { sessionId } = command;
@@ -263,18 +287,9 @@ function open(
   nowMs: number,
 ): Decision<SessionEvent> {
   const { sessionId: id, principal, tokenHash, features, skips, windowMs } = command;
-  const { sessionsOfPrincipalMax = limits.sessionsOfPrincipalMax } = command;
-  const { sessionsMax } = limits;
   if (sessions.byId.has(id)) return refuse("key_reused", `there is a session ${id} already`);
-  if (sessions.byId.size >= sessionsMax) {
-    return refuse("limit_reached", `${sessionsMax} sessions are open already`);
-  }
-  if ((sessions.byPrincipal.get(principal)?.size ?? 0) >= sessionsOfPrincipalMax) {
-    return refuse(
-      "limit_reached",
-      `${principal} has ${sessionsOfPrincipalMax} sessions already; those that nobody resumes are forgotten in time`,
-    );
-  }
+  const { replaced, refusal } = makeRoom(sessions, command);
+  if (refusal) return { refusal };
   const session = {
     id,
     principal,
@@ -284,7 +299,46 @@ function open(
     windowMs,
     attachment: 1,
   };
-  return accept({ type: "session.opened", session, skips });
+  const opened = { type: "session.opened", session, skips } as const;
+  if (replaced === undefined) return accept(opened);
+  return accept<SessionEvent>({ type: "session.expired", sessionId: replaced }, opened);
+}
+
+/**
+ * The detached session that a new one replaces, if there are as many as there may be. A program that opens sessions
+ * and does not come back must not lock out its principal, nor others, until their windows have passed.
+ */
+function makeRoom(
+  { byId, byPrincipal, due }: Sessions,
+  { principal, ...command }: SessionCommand & { readonly type: "session.open" },
+): { readonly replaced?: SessionId | undefined; readonly refusal?: Refusal } {
+  const { sessionsOfPrincipalMax: ownMax = limits.sessionsOfPrincipalMax } = command;
+  const own = byPrincipal.get(principal);
+  if (own && own.size >= ownMax) {
+    const replaced = longestDetached(byId, own);
+    if (replaced !== undefined) return { replaced };
+    const message = `${principal} has ${own.size} connected sessions, and may have ${ownMax}; close one, or try again later`;
+    return refuse("limit_reached", message);
+  }
+  if (byId.size < limits.sessionsMax) return {};
+  const replaced = (own && longestDetached(byId, own)) ?? due.first?.key;
+  if (replaced !== undefined) return { replaced };
+  return refuse("limit_reached", `${limits.sessionsMax} sessions are connected; try again later`);
+}
+
+function longestDetached(
+  byId: Sessions["byId"],
+  sessionIds: ReadonlySet<SessionId>,
+): SessionId | undefined {
+  let longest: SessionId | undefined;
+  let sinceMs = Number.POSITIVE_INFINITY;
+  for (const id of sessionIds) {
+    const { detachedAtMs = Number.POSITIVE_INFINITY } = byId.get(id) ?? {};
+    if (detachedAtMs >= sinceMs) continue;
+    longest = id;
+    sinceMs = detachedAtMs;
+  }
+  return longest;
 }
 
 /** The oldest entry without which something could not be told again; infinite if nothing is left to tell. */
@@ -326,7 +380,9 @@ export function evolve(
       const session = sessions.byId.get(event.sessionId);
       if (!session) return;
       const { shownHash: _, ...rest } = session;
-      putSession(sessions, { ...rest, detachedAtMs: event.atMs });
+      const { atMs: detachedAtMs, windowMs: detachedWindowMs } = event;
+      const window = detachedWindowMs === undefined ? {} : { detachedWindowMs };
+      putSession(sessions, { ...rest, detachedAtMs, ...window });
       return;
     }
     case "session.expired":
@@ -493,12 +549,12 @@ function beginAfter(sessions: OwnSessions, id: SessionId, sequence: number): voi
 }
 
 function putSession(sessions: OwnSessions, session: Session): void {
-  const { id, principal, detachedAtMs, windowMs } = session;
+  const { id, principal, detachedAtMs, windowMs, detachedWindowMs = windowMs } = session;
   sessions.byId.set(id, session);
   const others = sessions.byPrincipal.get(principal) ?? new Set();
   sessions.byPrincipal.set(principal, others.add(id));
   if (detachedAtMs === undefined) sessions.due.delete(id);
-  else sessions.due.set(id, detachedAtMs + windowMs);
+  else sessions.due.set(id, detachedAtMs + detachedWindowMs);
 }
 
 function putJournal(sessions: OwnSessions, id: SessionId, { base, changes }: Journal): void {

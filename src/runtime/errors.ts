@@ -55,6 +55,8 @@ export function toArcpError(refusal: Refusal, about: JsonObject = {}): ArcpError
   const { code, message, path, left, jobId } = refusal;
   const details = {
     ...about,
+    // The protocol has no code for it. Callers learn from this one that the fault is not ours, and that waiting helps.
+    ...(code === "limit_reached" && { original_code: code }),
     ...(path !== undefined && { path }),
     ...(left && { currency: left.currency, remaining: toNumber(left.amount) }),
     ...(jobId !== undefined && { existing_job_id: jobId }),

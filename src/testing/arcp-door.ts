@@ -36,6 +36,7 @@ type Payload = {
     readonly path?: string;
     readonly type?: string;
     readonly existing_job_id?: string;
+    readonly original_code?: string;
   };
   readonly request_id?: string;
   readonly session_id: string;

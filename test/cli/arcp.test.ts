@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { ARCPServer } from "../../src/arcp-server.ts";
 import { scratch, until } from "../e2e/processes.ts";
 import { ArcpCommand, agentsModule, arcp, type Environment, startArcp } from "./arcp-command.ts";
 import { SlowDoor } from "./slow-door.ts";
@@ -273,3 +275,24 @@ function spoken(token: string, ...agents: readonly string[]): readonly object[] 
     })),
   ];
 }
+
+test("[ARCP-37] a command leaves no session behind, however it ends", async () => {
+  await using server = await ARCPServer.open({ bearer: { secret: "user" } });
+  server.registerAgent("echo", async (input) => ({ echoed: input }));
+  const { url } = await server.listen({ port: 0 });
+  const env = { ARCP_URL: url, ARCP_TOKEN: "secret" };
+  const calls = [
+    ["submit", "--agent", "echo"],
+    ["submit", "--agent", "nobody"],
+    ["list"],
+    ["tail", "--job-id", "job_nobody"],
+    ["cancel", "--job-id", "job_nobody"],
+  ];
+  for (const words of calls) await arcp(words, env);
+  const endedMs = performance.now();
+  const count = (): Promise<number> => server.plane.read(({ sessions }) => sessions.byId.size);
+  while ((await count()) > 0) {
+    assert(performance.now() - endedMs < 5_000, `${await count()} sessions after 5 s`);
+    await setTimeout(50);
+  }
+});

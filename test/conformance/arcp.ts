@@ -423,8 +423,8 @@ export const rules: readonly Rule[] = [
   ),
   must(
     "ARCP-79",
-    "A close is answered, a bye is not; both leave jobs running and the session resumable.",
-    [doorDoor, wireSession],
+    "A close is answered, a bye is not; both leave jobs running and their session resumable (without an unfinished job: for a moment).",
+    [doorDoor, doorSessions, coreSessions, wireSession],
   ),
   must(
     "ARCP-80",

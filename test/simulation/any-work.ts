@@ -109,7 +109,8 @@ export class AnyWork {
         return this.resume(present, session);
       case "detach": {
         const attachment = (session?.attachment ?? 1) - (random.chance(20) ? 1 : 0);
-        return { type: "session.detach", sessionId: id, attachment };
+        const saidBye = random.chance(30);
+        return { type: "session.detach", sessionId: id, attachment, saidBye };
       }
       case "acknowledge": {
         const eventSequence = random.chance(50) ? told : random.between(0, told + 5_000);

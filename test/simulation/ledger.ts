@@ -48,6 +48,8 @@ export type LedgerSession = {
   shownHash: string | undefined;
   attachment: number;
   detachedAtMs: number | undefined;
+  /** How long it can be resumed, where that is not `windowMs`. */
+  detachedWindowMs: number | undefined;
   skips: readonly string[];
   readonly follows: Set<string>;
   /** The first has number 1. */
@@ -191,8 +193,8 @@ export class Ledger {
       case "session.opened": {
         const { id, principal, windowMs, tokenHash, attachment } = event.session;
         const named = { id, principal, windowMs, tokenHash, attachment, skips: event.skips };
-        const [detachedAtMs, shownHash] = [undefined, undefined];
-        const empty = { detachedAtMs, shownHash, follows: new Set<string>(), told: [] };
+        const detached = { detachedAtMs: undefined, detachedWindowMs: undefined };
+        const empty = { ...detached, shownHash: undefined, follows: new Set<string>(), told: [] };
         this.sessions.set(id, { ...named, ...empty, acknowledged: 0, begin: 0 });
         return;
       }
@@ -202,12 +204,14 @@ export class Ledger {
         session.shownHash = event.session.shownHash;
         session.attachment = event.session.attachment;
         session.detachedAtMs = undefined;
+        session.detachedWindowMs = undefined;
         session.skips = event.skips ?? session.skips;
         return;
       }
       case "session.detached": {
         const session = this.session(event.sessionId);
         session.detachedAtMs = event.atMs;
+        session.detachedWindowMs = event.windowMs;
         session.shownHash = undefined;
         return;
       }

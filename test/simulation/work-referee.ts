@@ -42,9 +42,11 @@ export class WorkReferee {
 
   /** Whatever has a time has ended at it. */
   judgeTime(nowMs: number): void {
-    for (const { id, detachedAtMs, windowMs } of this.ledger.sessions.values()) {
-      const isOver = detachedAtMs !== undefined && detachedAtMs + windowMs <= nowMs;
-      assert(!isOver, `${id} could be resumed until ${detachedAtMs}`);
+    for (const session of this.ledger.sessions.values()) {
+      assert(
+        goneAtMs(session) > nowMs,
+        `${session.id} could be resumed until ${goneAtMs(session)}`,
+      );
     }
     for (const job of this.ledger.jobs.values()) {
       const isEnded = job.state === "ended";
@@ -162,11 +164,11 @@ export class WorkReferee {
       case "session.detached":
         assert.equal(this.#requireOpen(event.sessionId, atMs).detachedAtMs, undefined);
         assert.equal(event.atMs, atMs);
+        if (event.windowMs !== undefined) this.#requireIdle(event.sessionId);
         return;
       case "session.expired": {
-        const { detachedAtMs, windowMs } = ledger.session(event.sessionId);
-        assert(detachedAtMs !== undefined, "somebody was there");
-        assert(atMs >= detachedAtMs + windowMs, "it could have been resumed");
+        // The end of all time for a session that somebody is connected to.
+        assert(atMs >= goneAtMs(ledger.session(event.sessionId)), "it could have been resumed");
         return;
       }
       case "session.acknowledged": {
@@ -310,10 +312,20 @@ export class WorkReferee {
   /** It is there, and if nobody is connected, its time is not over. */
   #requireOpen(id: string, atMs: number): LedgerSession {
     const session = this.ledger.session(id);
-    const { detachedAtMs, windowMs } = session;
-    assert(detachedAtMs === undefined || atMs < detachedAtMs + windowMs, `${id} is gone`);
+    assert(atMs < goneAtMs(session), `${id} is gone`);
     return session;
   }
+
+  /** Only a session without an unfinished job is given less than its window after a goodbye. */
+  #requireIdle(id: string): void {
+    for (const { state, sessions } of this.ledger.jobs.values()) {
+      assert(state === "ended" || !sessions.includes(id), `${id} has an unfinished job`);
+    }
+  }
+}
+
+function goneAtMs({ detachedAtMs, windowMs, detachedWindowMs }: LedgerSession): number {
+  return (detachedAtMs ?? Number.POSITIVE_INFINITY) + (detachedWindowMs ?? windowMs);
 }
 
 /** When an unfinished job ends by itself. */

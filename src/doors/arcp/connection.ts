@@ -12,7 +12,7 @@ import {
   sessionId as toSessionId,
 } from "../../core/index.ts";
 import type { Entry } from "../../log/index.ts";
-import { isDelegated } from "../../runtime/index.ts";
+import { isDelegated, toArcpError } from "../../runtime/index.ts";
 import type { Frame, Transport } from "../../transport/index.ts";
 import {
   ArcpError,
@@ -83,7 +83,11 @@ export class Connection implements Outlet {
   /** What its requests have taken since others had their turn. */
   #busyMs = 0;
   #hasSaidGoodbye = false;
+  /** Whether the other side did. */
+  #hasPeerLeft = false;
   readonly #families = new Map<VendorFamily, ReturnType<VendorFamily["attach"]>>();
+  /** Resolves when it is kept that the session has no connection. */
+  #detached: Promise<void> | undefined;
   readonly #closing = new AbortController();
   readonly #done = Promise.withResolvers<void>();
 
@@ -187,6 +191,10 @@ export class Connection implements Outlet {
       case "leave": {
         const { reply, reason } = effect;
         if (reply) this.#inOrder(() => this.#say("session.closed", printFarewell({ reason })));
+        // Now, and not when the transport is down: a peer that says goodbye and reads nothing more delays that.
+        this.#hasPeerLeft = true;
+        this.#detach();
+        void this.#closeInTime();
         return;
       }
       case "close": {
@@ -264,7 +272,7 @@ export class Connection implements Outlet {
       { actor: `principal/${principal}` },
       () => undefined,
     );
-    if (refusal) throw new ArcpError("INTERNAL_ERROR", refusal.message);
+    if (refusal) throw toArcpError(refusal);
     this.#attach({ sessionId, principal, dialect, features, attachment: 1 }, resumeToken, 0);
   }
 
@@ -398,16 +406,34 @@ export class Connection implements Outlet {
       this.#done.resolve();
       return;
     }
-    const { sessionId, attachment, principal, telling } = session;
+    const { sessionId, telling } = session;
     telling.close();
     if (this.#parts.connections.get(sessionId) === this) this.#parts.connections.delete(sessionId);
-    this.#options.plane
+    this.#detach();
+    this.#done.resolve(this.#detached);
+  }
+
+  /** Once: the session is no longer this connection's. */
+  #detach(): void {
+    const session = this.#session;
+    if (!session || this.#detached !== undefined) return;
+    const { sessionId, attachment, principal } = session;
+    const saidBye = this.#hasPeerLeft;
+    this.#detached = this.#options.plane
       .submit(
-        { type: "session.detach", sessionId, attachment },
+        { type: "session.detach", sessionId, attachment, saidBye },
         { actor: `principal/${principal}` },
         () => undefined,
       )
-      .then(() => this.#done.resolve(), this.#options.onFault);
+      .then(() => undefined, this.#options.onFault);
+  }
+
+  /** What the other side said goodbye to is not kept for it for long, whether it reads its last answers or not. */
+  async #closeInTime(): Promise<void> {
+    const { clock } = this.#options;
+    const closeAtMs = clock.nowMs() + limits.farewellMs;
+    await clock.until(closeAtMs, this.#closing.signal).catch(() => undefined);
+    if (!this.#closing.signal.aborted) void this.#transport.close();
   }
 
   async #awaitHello(): Promise<void> {

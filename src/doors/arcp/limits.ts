@@ -24,6 +24,8 @@ export const limits = {
   helloBytesMax: 65_536,
   /** Entries that are read at a time, by who replays a log. */
   replayEntries: 500,
+  /** How long the answers that are still to be sent have, once the other side has said goodbye. */
+  farewellMs: 2_000,
   heartbeatMs: 30_000,
   resumeWindowMs: 600_000,
   cancelGraceMs: 30_000,

@@ -100,16 +100,82 @@ test("[ARCP-50] a hello without features has none", async () => {
   assert.deepEqual(peer.welcome.payload.capabilities.features, []);
 });
 
-test("[ARCP-37] a principal has so many sessions, and the one too many is told that it is ours to help", async () => {
+test("[ARCP-37] a principal with too many connected sessions is refused, and told that this is a limit and passes", async () => {
   await using scene = await DoorScene.open({ sessionsOfPrincipalMax: 3 });
   const peers = [await scene.hello(), await scene.hello(), await scene.hello()];
   const one = scene.connect();
   await one.hello();
-  assert.equal(one.told[0]?.payload.code, "INTERNAL_ERROR");
-  assert.equal(one.told[0]?.payload.retryable, true);
+  const { code, retryable, details } = one.told[0]?.payload ?? {};
+  assert.deepEqual([code, retryable], ["INTERNAL_ERROR", true]);
+  assert.deepEqual(details, { original_code: "limit_reached" });
   assert.equal(one.closing?.code, 1008);
   await scene.hello({ token: "of eve" });
   await scene.hello({ resume: (peers[0] as Peer).resumeAfter(0) });
+});
+
+test("[ARCP-37] [ARCP-79] clients that submit and leave lock nobody out, whether they say goodbye or not, nor after a restart", async () => {
+  const log = new MemoryLog();
+  const kept = (scene: DoorScene): Promise<number> =>
+    scene.plane.read(({ sessions }) => sessions.byId.size);
+  {
+    await using scene = await DoorScene.open({ log });
+    scene.agent("echo", echo);
+    for (let count = 0; count < 1_100; count += 1) {
+      const peer = await scene.hello();
+      assert.equal((await peer.submit("echo")).type, "job.accepted", `of client ${count}`);
+      if (count % 100 === 0) await waitUntil(() => peer.of("job.result").length === 1);
+      if (count % 2 === 0) await peer.send("session.bye", { reason: "done" });
+      else await peer.drop();
+      // Ten minutes for all of them.
+      scene.clock.leap(540);
+      scene.plane.tick();
+    }
+    assert((await kept(scene)) <= 600, `${await kept(scene)} sessions are kept`);
+  }
+  await using scene = await DoorScene.open({ log, sessionsOfPrincipalMax: 100 });
+  scene.agent("echo", echo);
+  const peer = await scene.hello();
+  assert.equal((await peer.submit("echo")).type, "job.accepted");
+});
+
+test("[ARCP-79] a session is deleted within 5 s of its goodbye, unless a job of its own is unfinished", async () => {
+  const { scene, puppet } = await withPuppet();
+  await using _ = scene;
+  const isKept = (id: string): Promise<boolean> =>
+    scene.plane.read(({ sessions }) => sessions.byId.has(sessionId(id)));
+  for (const type of ["session.bye", "session.close"]) {
+    const peer = await scene.hello();
+    await peer.send(type);
+    await turns(6);
+    assert(await isKept(peer.sessionId), "it can be resumed for a moment");
+    await scene.pass(5_000);
+    assert(!(await isKept(peer.sessionId)));
+    assert(peer.isClosed);
+  }
+  const busy = await scene.hello();
+  await busy.submit("puppet");
+  const observer = await scene.hello();
+  await observer.ask("job.subscribe", { job_id: puppet.job().jobId });
+  for (const peer of [busy, observer]) await peer.send("session.bye");
+  await scene.pass(5_000);
+  assert(await isKept(busy.sessionId), "its job is unfinished");
+  assert(!(await isKept(observer.sessionId)), "its subscription does not make the job its own");
+});
+
+test("[ARCP-79] a connection is closed soon after a goodbye, though an answer is still to come", async () => {
+  const provisioner = {
+    issue: () => new Promise<never>(() => undefined),
+    revoke: async () => undefined,
+  };
+  const { scene } = await withPuppet({ provisioner });
+  await using _ = scene;
+  const peer = await scene.hello();
+  await peer.send("job.submit", { agent: "puppet" });
+  await peer.send("session.bye");
+  await turns(6);
+  assert(!peer.isClosed);
+  await scene.pass(2_000);
+  assert.equal(peer.closing?.code, 1000);
 });
 
 test("[ARCP-38] credentials are not told over a link that others may read, unless somebody wants that", async () => {
