@@ -8,7 +8,7 @@ import { Failure, no } from "./failure.ts";
 import { limits } from "./limits.ts";
 import { collect, printList, printOne, tally } from "./lists.ts";
 import type { Values } from "./table.ts";
-import { ago, countOf, forHowLong, left } from "./times.ts";
+import { ago, countOf, forHowLong, heardAgo, left } from "./times.ts";
 import { choiceIn, choicesIn, textsIn } from "./values.ts";
 
 const livenesses = ["alive", "unreachable", "dead"] as const;
@@ -59,7 +59,7 @@ function columnsAt(nowMs: number): readonly Column<Agent>[] {
     { title: "DOES", cell: ({ card }) => card.description, weight: 1, cellsMin: 12 },
     {
       title: "HEARD",
-      cell: (row) => (row.liveness === "dead" ? "" : ago(row.lastHeartbeatAtMs, nowMs)),
+      cell: (row) => (row.liveness === "dead" ? "" : heardAgo(heardOf(row), nowMs)),
       weight: 7,
     },
   ];
@@ -67,8 +67,15 @@ function columnsAt(nowMs: number): readonly Column<Agent>[] {
 
 function sinceMs(row: Agent): number {
   if (row.liveness === "dead") return row.diedAtMs ?? row.lastHeartbeatAtMs;
-  if (row.liveness === "unreachable") return row.lastHeartbeatAtMs;
+  if (row.liveness === "unreachable") return row.unheardSinceMs ?? row.lastHeartbeatAtMs;
   return row.activity?.sinceMs ?? row.registeredAtMs;
+}
+
+function heardOf({ lastHeartbeatAtMs: heardAtMs, unheardSinceMs }: Agent): {
+  readonly heardAtMs: number;
+  readonly unheardSinceMs: number | undefined;
+} {
+  return { heardAtMs, unheardSinceMs };
 }
 
 export async function getAgent(values: Values, [word = ""]: readonly string[]): Promise<number> {
@@ -84,10 +91,7 @@ function describe(agent: AgentDetail, nowMs: number): string {
   const facts: (readonly [string, Cell])[] = [
     ["id", agent.id],
     ["state", { text: `${state} for ${forHowLong(nowMs - sinceMs(agent))}`, tone }],
-    [
-      "heard",
-      `${ago(agent.lastHeartbeatAtMs, nowMs)}, must be heard every ${forHowLong(agent.ttlMs)}`,
-    ],
+    ["heard", `${heardAgo(heardOf(agent), nowMs)}, must be heard every ${forHowLong(agent.ttlMs)}`],
     ["registered", ago(agent.registeredAtMs, nowMs)],
   ];
   const add = (name: string, text: string): void => {

@@ -1,6 +1,6 @@
 /** `tipstaff history`: an agent's day as a strip and, state by state, as a table. */
 import { jsonOf, paint, print, printable, screen } from "../terminal/index.ts";
-import type { Entry } from "../wire/api/index.ts";
+import type { Agent, Entry } from "../wire/api/index.ts";
 import { findAgentIfAny } from "./agents.ts";
 import { printColumns } from "./columns.ts";
 import { call } from "./daemon.ts";
@@ -233,10 +233,15 @@ function stateIn(entry: Entry): Said | undefined {
     case "agent.recovered":
       return { state: "unknown", note: "is here", fromMs };
     case "agent.unreachable":
-      return { state: "lost", note: "", fromMs, sinceMs: entry.agent.lastHeartbeatAtMs };
+      return { state: "lost", note: "", fromMs, sinceMs: lastHeardMs(entry.agent) };
     default:
       return undefined;
   }
+}
+
+/** Of an agent that was not heard since a restart, the restart: the heartbeats before it are not known. */
+function lastHeardMs({ unheardSinceMs, lastHeartbeatAtMs }: Agent): number {
+  return unheardSinceMs ?? lastHeartbeatAtMs;
 }
 
 /** The day from left to right; a cell shows what most needs a person in it. Exported for its test. */

@@ -4,7 +4,7 @@ import type { Tone } from "../terminal/index.ts";
 import type { Sighting, SightingState } from "../wire/api/index.ts";
 import { limits } from "./limits.ts";
 import { printPath } from "./paths.ts";
-import { ago } from "./times.ts";
+import { heardAgo } from "./times.ts";
 
 export const toneOf: Readonly<Record<SightingState, Tone | undefined>> = {
   waiting: "warn",
@@ -73,8 +73,7 @@ export function moreBy(hint: string | undefined): string {
 export function knownFrom({ known, state, isContradicted }: Sighting, nowMs: number): string {
   const [best, ...others] = known;
   if (!best) return "";
-  const heard =
-    best.source === "process" ? "process" : `${best.source} · ${ago(best.heardAtMs, nowMs)}`;
+  const heard = best.source === "process" ? "process" : `${best.source} · ${heardAgo(best, nowMs)}`;
   if (state === "silent") return `${heard}, no progress since`;
   const other = isContradicted
     ? others.find((one) => one.state !== best.state && one.word !== best.word)

@@ -1,7 +1,16 @@
 /** Times and amounts as people say them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ago, bytesOf, countOf, forHowLong, grouped, left, parseDuration } from "./times.ts";
+import {
+  ago,
+  bytesOf,
+  countOf,
+  forHowLong,
+  grouped,
+  heardAgo,
+  left,
+  parseDuration,
+} from "./times.ts";
 
 test("a duration has one unit, the one to act on", () => {
   const cases: readonly (readonly [number, string])[] = [
@@ -21,6 +30,12 @@ test("what is over says so, and never counts below zero", () => {
   assert.equal(left(42_000, 1_000), "41 s left");
   assert.equal(left(1_000, 1_000), "over");
   assert.equal(left(0, 1_000), "over");
+});
+
+test("an agent that was not heard since the restart is never shown with an old time", () => {
+  assert.equal(heardAgo({ heardAtMs: 1_000 }, 13_000), "12 s ago");
+  const unheard = { heardAtMs: 1_000, unheardSinceMs: 10_000 };
+  assert.equal(heardAgo(unheard, 13_000), "not heard since the restart");
 });
 
 test("amounts are grouped, and one is one", () => {

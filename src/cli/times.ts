@@ -13,6 +13,17 @@ export function ago(atMs: number, nowMs: number): string {
   return `${forHowLong(nowMs - atMs)} ago`;
 }
 
+/** Of an agent. The daemon does not keep heartbeats over a restart, so an older time would be wrong. */
+export function heardAgo(
+  {
+    heardAtMs,
+    unheardSinceMs,
+  }: { readonly heardAtMs: number; readonly unheardSinceMs?: number | undefined },
+  nowMs: number,
+): string {
+  return unheardSinceMs === undefined ? ago(heardAtMs, nowMs) : "not heard since the restart";
+}
+
 export function left(untilMs: number, nowMs: number): string {
   return untilMs <= nowMs ? "over" : `${forHowLong(untilMs - nowMs)} left`;
 }

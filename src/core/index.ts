@@ -134,6 +134,7 @@ export {
   deadlinesOf,
   isActivityState,
   type Liveness,
+  lastHeard,
   livingCount,
 } from "./registry.ts";
 export {

@@ -404,7 +404,7 @@ function expire(state: State, due: Due, nowMs: number): Event[] {
       const agent = state.registry.agents.get(due.agentId);
       switch (agent?.liveness) {
         case "alive":
-          return [registry.loseSight(state.registry, agent)];
+          return [registry.loseSight(state.registry, agent, state)];
         case "unreachable":
           return bury(state, agent, nowMs);
         case "dead":
@@ -419,7 +419,7 @@ function expire(state: State, due: Due, nowMs: number): Event[] {
 /** A death, and all that it ends: what the agent held, led and worked on is free at once. */
 function bury(state: State, agent: registry.Agent, nowMs: number): Event[] {
   return [
-    ...registry.die(state.registry, agent, nowMs),
+    ...registry.die(state.registry, agent, { nowMs, openedAtMs: state.openedAtMs }),
     ...leases.endAllOf(state.leases, agent.id),
     ...elections.leaveAll(state.elections, agent.id, { nowMs, livenessOf: livenessIn(state) }),
     ...tasks.endAllClaimsOf(state.tasks, agent.id, nowMs),

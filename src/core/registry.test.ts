@@ -13,6 +13,7 @@ import {
   dueAtMs,
   emptyRegistry,
   evolve,
+  lastHeard,
   livingCount,
   loseSight,
   type OwnRegistry,
@@ -103,15 +104,25 @@ test("what an agent says it does is a fact when it changes, and only then", () =
     for (const event of events) evolve(registry, event);
     return events;
   };
-  const active = (state: "reading" | "waiting", note: string, sinceMs: number): RegistryEvent => ({
+  const active = (
+    state: "reading" | "waiting",
+    note: string,
+    times: { readonly sinceMs: number; readonly reportedAtMs?: number },
+  ): RegistryEvent => ({
     type: "agent.active",
     agentId: scraper,
-    activity: { state, note, sinceMs },
+    activity: { state, note, ...times },
   });
-  assert.deepEqual(says("reading page 1", 2_000), [active("reading", "page 1", 2_000)]);
+  assert.deepEqual(says("reading page 1", 2_000), [
+    active("reading", "page 1", { sinceMs: 2_000 }),
+  ]);
   assert.deepEqual(says("reading page 1", 3_000), []);
-  assert.deepEqual(says("reading page 2", 4_000), [active("reading", "page 2", 2_000)]);
-  assert.deepEqual(says("waiting for a yes", 5_000), [active("waiting", "for a yes", 5_000)]);
+  assert.deepEqual(says("reading page 2", 4_000), [
+    active("reading", "page 2", { sinceMs: 2_000, reportedAtMs: 4_000 }),
+  ]);
+  assert.deepEqual(says("waiting for a yes", 5_000), [
+    active("waiting", "for a yes", { sinceMs: 5_000 }),
+  ]);
   evolve(registry, is("agent.died", dead));
   assert.equal(registry.activities.size, 0, "the dead do nothing");
 });
@@ -168,14 +179,33 @@ test("an agent that was heard since the plane listens has had its grace", () => 
 test("each event tells when the agent was last heard of", () => {
   const registry = given(is("agent.registered", alive));
   registry.heartbeats.set(scraper, 20_000);
-  assert.deepEqual(loseSight(registry, alive), {
+  assert.deepEqual(loseSight(registry, alive, { openedAtMs: 0 }), {
     type: "agent.unreachable",
     agent: unreachable,
     lastHeartbeatAtMs: 20_000,
   });
-  assert.deepEqual(die(registry, unreachable, 90_000), [
+  assert.deepEqual(die(registry, unreachable, { nowMs: 90_000, openedAtMs: 0 }), [
     { type: "agent.died", agent: dead, lastHeartbeatAtMs: 20_000 },
   ]);
+});
+
+test("an agent that was not heard since the restart is said to be so, until it is heard", () => {
+  const registry = given(is("agent.registered", alive));
+  const openedAtMs = 50_000;
+  const unheard = { lastHeartbeatAtMs: 1_000, unheardSinceMs: openedAtMs };
+  assert.deepEqual(lastHeard(registry, alive, openedAtMs), unheard);
+  assert.deepEqual(loseSight(registry, alive, { openedAtMs }), {
+    type: "agent.unreachable",
+    agent: unreachable,
+    ...unheard,
+  });
+  assert.deepEqual(die(registry, unreachable, { nowMs: 90_000, openedAtMs }), [
+    { type: "agent.died", agent: dead, ...unheard },
+  ]);
+  registry.heartbeats.set(scraper, openedAtMs);
+  assert.deepEqual(lastHeard(registry, alive, openedAtMs), { lastHeartbeatAtMs: openedAtMs });
+  registry.heartbeats.set(scraper, 1_000);
+  assert.deepEqual(lastHeard(registry, dead, openedAtMs), { lastHeartbeatAtMs: 1_000 });
 });
 
 test("the dead do not count as living, and are forgotten after a day", () => {
@@ -195,7 +225,7 @@ test("when too many have died, the one that died first is forgotten", () => {
   for (let index = 0; index < limits.deadAgentsMax; index++) {
     evolve(registry, is("agent.died", { ...dead, id: agentId(`dead-${index}`) }));
   }
-  const events = die(registry, alive, 90_000);
+  const events = die(registry, alive, { nowMs: 90_000, openedAtMs: 0 });
   assert.deepEqual(events[1], { type: "agent.forgotten", agentId: agentId("dead-0") });
   for (const event of events) evolve(registry, event);
   assert.equal(registry.dead.size, limits.deadAgentsMax);

@@ -48,14 +48,17 @@ export type Activity = {
   readonly state: ActivityState;
   /** In its own words. */
   readonly note: string;
+  /** When this state began. */
   readonly sinceMs: number;
+  /** When the agent first said this note. Absent if that is when the state began, and in older logs. */
+  readonly reportedAtMs?: number;
 };
 
 export type Registry = {
   readonly agents: ReadonlyMap<AgentId, Agent>;
   /** Of those that said so and live. */
   readonly activities: ReadonlyMap<AgentId, Activity>;
-  /** When each said so last: as soft as heartbeats, and not kept. */
+  /** When each last repeated its activity. In memory only, like heartbeats, and empty after a restart. */
   readonly reports: ReadonlyMap<AgentId, number>;
   /** In the order of their deaths. */
   readonly dead: ReadonlySet<AgentId>;
@@ -97,7 +100,10 @@ export type RegistryEvent =
   | {
       readonly type: "agent.registered" | "agent.unreachable" | "agent.recovered" | "agent.died";
       readonly agent: Agent;
+      /** The last heartbeat that was recorded: heartbeats before a restart are mostly lost. */
       readonly lastHeartbeatAtMs: number;
+      /** Of an agent that is unreachable or dead: when the plane restarted, if the agent was not heard since. */
+      readonly unheardSinceMs?: number;
     }
   | { readonly type: "agent.active"; readonly agentId: AgentId; readonly activity: Activity }
   | { readonly type: "agent.forgotten"; readonly agentId: AgentId };
@@ -153,8 +159,8 @@ function report(
   const before = activities.get(agentId);
   const isSameState = before?.state === activity.state;
   if (isSameState && before.note === activity.note) return [];
-  const sinceMs = isSameState ? before.sinceMs : nowMs;
-  return [{ type: "agent.active", agentId, activity: { ...activity, sinceMs } }];
+  const times = isSameState ? { sinceMs: before.sinceMs, reportedAtMs: nowMs } : { sinceMs: nowMs };
+  return [{ type: "agent.active", agentId, activity: { ...activity, ...times } }];
 }
 
 /** A lost reply is asked for again; anything else under the same id is a mistake. */
@@ -189,10 +195,14 @@ export function requireLiving(
 }
 
 /** The death of one agent and, at the bound, the forgetting of the one that died first. */
-export function die(registry: Registry, agent: Agent, nowMs: number): RegistryEvent[] {
+export function die(
+  registry: Registry,
+  agent: Agent,
+  { nowMs, openedAtMs }: { readonly nowMs: number; readonly openedAtMs: number },
+): RegistryEvent[] {
   const died: Agent = { ...withoutLiveness(agent), liveness: "dead", diedAtMs: nowMs };
-  const lastHeartbeatAtMs = registry.heartbeats.get(agent.id) ?? agent.registeredAtMs;
-  const events: RegistryEvent[] = [{ type: "agent.died", agent: died, lastHeartbeatAtMs }];
+  const heard = lastHeard(registry, agent, openedAtMs);
+  const events: RegistryEvent[] = [{ type: "agent.died", agent: died, ...heard }];
   const [oldest] = registry.dead;
   if (oldest !== undefined && registry.dead.size >= limits.deadAgentsMax) {
     events.push({ type: "agent.forgotten", agentId: oldest });
@@ -201,10 +211,27 @@ export function die(registry: Registry, agent: Agent, nowMs: number): RegistryEv
 }
 
 /** The first missed deadline of an agent. It does not die of it. */
-export function loseSight(registry: Registry, agent: Agent): RegistryEvent {
+export function loseSight(
+  registry: Registry,
+  agent: Agent,
+  { openedAtMs }: { readonly openedAtMs: number },
+): RegistryEvent {
   const lost: Agent = { ...withoutLiveness(agent), liveness: "unreachable" };
+  return { type: "agent.unreachable", agent: lost, ...lastHeard(registry, agent, openedAtMs) };
+}
+
+/**
+ * When the agent was last heard. Heartbeats make no events, so after a restart only an old one is known, and
+ * `unheardSinceMs` says that it must not be shown as the last.
+ */
+export function lastHeard(
+  registry: Registry,
+  agent: Agent,
+  openedAtMs: number,
+): { readonly lastHeartbeatAtMs: number; readonly unheardSinceMs?: number } {
   const lastHeartbeatAtMs = registry.heartbeats.get(agent.id) ?? agent.registeredAtMs;
-  return { type: "agent.unreachable", agent: lost, lastHeartbeatAtMs };
+  const isUnheard = agent.liveness !== "dead" && lastHeartbeatAtMs < openedAtMs;
+  return { lastHeartbeatAtMs, ...(isUnheard && { unheardSinceMs: openedAtMs }) };
 }
 
 /** When the agent's liveness changes next if nothing is heard of it. */

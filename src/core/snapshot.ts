@@ -40,6 +40,7 @@ type Counters = {
   /** Of jobs; the other is of tasks. */
   readonly lastJobPlace: number;
   readonly listeningSinceMs: number;
+  readonly openedAtMs: number;
 };
 
 export type SectionName = keyof Rows;
@@ -50,7 +51,7 @@ export type Section = {
 /** A consistent copy of the references, in one go. */
 export function capture(state: State): readonly Section[] {
   const { registry, leases, elections, entitlements, tasks, observed, jobs, sessions } = state;
-  const { credentials, lastBusSequence } = state;
+  const { credentials, lastBusSequence, openedAtMs } = state;
   const { lastToken } = leases;
   const { lastPlace } = tasks;
   const lastJobPlace = jobs.lastPlace;
@@ -63,7 +64,7 @@ export function capture(state: State): readonly Section[] {
   return [
     {
       name: "counters",
-      rows: [{ lastToken, lastBusSequence, lastPlace, lastJobPlace, listeningSinceMs }],
+      rows: [{ lastToken, lastBusSequence, lastPlace, lastJobPlace, listeningSinceMs, openedAtMs }],
     },
     { name: "heartbeat", rows: [...registry.heartbeats] },
     { name: "agent", rows: living.concat(dead) },
@@ -116,6 +117,8 @@ export class Restoring {
         state.tasks.lastPlace = value.lastPlace;
         state.jobs.lastPlace = value.lastJobPlace ?? 0;
         state.registry.listeningSinceMs = value.listeningSinceMs;
+        // Older snapshots do not have it; the plane began to listen then or later.
+        state.openedAtMs = value.openedAtMs ?? value.listeningSinceMs;
         return;
       case "heartbeat":
         state.registry.heartbeats.set(value[0], value[1]);

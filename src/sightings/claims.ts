@@ -24,6 +24,8 @@ export type Claim = {
   /** Two that are named differently are two, whatever else they share. */
   readonly session?: string;
   readonly progressAtMs?: number;
+  /** Progress before this could not be heard. */
+  readonly listeningSinceMs?: number;
   readonly workspace?: string;
   readonly doing?: string;
   readonly task?: string;
@@ -96,11 +98,17 @@ export function claimOfRegistered(agent: RegisteredAgent): Claim {
   return {
     id: agent.id,
     name: brief(agent.name),
-    known: { source: "registry", ...stateOfRegistered(agent), heardAtMs: agent.heardAtMs },
+    known: {
+      source: "registry",
+      ...stateOfRegistered(agent),
+      heardAtMs: agent.heardAtMs,
+      ...(agent.unheardSinceMs === undefined ? {} : { unheardSinceMs: agent.unheardSinceMs }),
+    },
     ...(agent.host === undefined ? {} : { host: agent.host }),
     ...(agent.pid === undefined ? {} : { pid: agent.pid }),
     ...(agent.startedAtMs === undefined ? {} : { startedAtMs: agent.startedAtMs }),
     ...(progressAtMs === undefined ? {} : { progressAtMs }),
+    ...(agent.listeningSinceMs === undefined ? {} : { listeningSinceMs: agent.listeningSinceMs }),
     ...(agent.workspace ? { workspace: agent.workspace } : {}),
     ...(doing ? { doing: brief(doing) } : {}),
     ...(holds[0] === undefined ? {} : { task: holds[0] }),
@@ -111,6 +119,7 @@ function stateOfRegistered({
   liveness,
   activity,
   heardAtMs,
+  unheardSinceMs,
   diedAtMs = heardAtMs,
   holds = [],
 }: RegisteredAgent): Pick<Known, "state" | "word" | "sinceMs"> {
@@ -118,7 +127,7 @@ function stateOfRegistered({
     case "dead":
       return { state: "stopped", word: "dead", sinceMs: diedAtMs };
     case "unreachable":
-      return { state: "lost", word: "unreachable", sinceMs: heardAtMs };
+      return { state: "lost", word: "unreachable", sinceMs: unheardSinceMs ?? heardAtMs };
     case "alive":
       break;
   }

@@ -60,7 +60,11 @@ function sightingOf({ claims, process }: Group, options: Settled): Sighting {
     first(name) === undefined ? {} : { [name]: first(name) };
   const progress = ranked.flatMap(({ progressAtMs }) => progressAtMs ?? []);
   const lastProgressAtMs = progress.length === 0 ? undefined : Math.max(...progress);
-  const { state, sinceMs } = settle(leading.known, lastProgressAtMs, options);
+  const quietSinceMs =
+    lastProgressAtMs === undefined
+      ? undefined
+      : Math.max(lastProgressAtMs, ...ranked.flatMap((claim) => claim.listeningSinceMs ?? []));
+  const { state, sinceMs } = settle(leading.known, quietSinceMs, options);
   const hint = process && claims.length === 0 ? hintFor(process.program) : undefined;
   return {
     // The id that people know it by: of its process only if there is no other.
@@ -142,17 +146,18 @@ function isContradicted(claims: readonly Claim[]): boolean {
   return new Set(claims.filter(isInTouch).map(({ known }) => known.state)).size > 1;
 }
 
-/** Silent is who works, if no source has seen any progress for long. Where progress is not told, none is missed. */
+/**
+ * An agent that works is silent if no source has seen progress for long. If no source reports progress at all,
+ * the agent is never silent.
+ */
 function settle(
   { state, sinceMs }: Known,
-  lastProgressAtMs: number | undefined,
+  quietSinceMs: number | undefined,
   { nowMs, silentAfterMs }: Settled,
 ): { readonly state: SightingState; readonly sinceMs: number | undefined } {
   const isSilent =
-    state === "working" &&
-    lastProgressAtMs !== undefined &&
-    nowMs - lastProgressAtMs > silentAfterMs;
-  return isSilent ? { state: "silent", sinceMs: lastProgressAtMs } : { state, sinceMs };
+    state === "working" && quietSinceMs !== undefined && nowMs - quietSinceMs > silentAfterMs;
+  return isSilent ? { state: "silent", sinceMs: quietSinceMs } : { state, sinceMs };
 }
 
 /** Hosts that would tell more, if asked to. */

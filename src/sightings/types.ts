@@ -16,10 +16,14 @@ export type RegisteredAgent = {
     readonly state: "thinking" | "reading" | "writing" | "waiting" | "idle";
     readonly note?: string;
     readonly sinceMs: number;
-    /** When it last said so. */
+    /** When it last said so; absent: when it began. */
     readonly reportedAtMs?: number;
   };
   readonly heardAtMs: number;
+  /** When the daemon restarted, if it has not heard the agent since. */
+  readonly unheardSinceMs?: number;
+  /** Since when the registry can hear agents: nobody is silent for what could not be heard before. */
+  readonly listeningSinceMs?: number;
   readonly diedAtMs?: number;
   /** Leases and claims, as people say it: `task invoice-42`. */
   readonly holds?: readonly string[];

@@ -126,12 +126,17 @@ function fact(name: string, text: string | undefined, look?: Look): readonly Fac
 }
 
 /** `hook  input-required for 4 min · heard 2 s ago`. */
-function knownLine({ source, state, word, sinceMs, heardAtMs }: Known, nowMs: number): Line {
+function knownLine(known: Known, nowMs: number): Line {
+  const { source, state, word, sinceMs, heardAtMs, unheardSinceMs } = known;
+  const heard =
+    unheardSinceMs === undefined
+      ? `heard ${ago(heardAtMs, nowMs)}`
+      : `not heard since the restart ${ago(unheardSinceMs, nowMs)}`;
   const since = sinceMs === undefined ? "" : ` for ${forHowLong(nowMs - sinceMs)}`;
   return [
     span(source.padEnd(10), "dim"),
     span(`${word}${since}`, toneOf[state]),
-    span(` · heard ${ago(heardAtMs, nowMs)}`, "dim"),
+    span(` · ${heard}`, "dim"),
   ];
 }
 

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { MemoryLog } from "../../log/index.ts";
 import { HeldLog } from "../../testing/held-log.ts";
 import { openTestDoor, type TestDoor } from "../../testing/http-door.ts";
+import { ManualClock } from "../../testing/manual-clock.ts";
 import {
   type Agent,
   type Answer,
@@ -632,6 +633,37 @@ test("what an agent says of itself is shown as it was said", async () => {
   const none = { description: "", version: "", capabilities: [], tools: [], metadata: {} };
   assert.deepEqual(bare.card, { name: "bare", ...none });
   assert.equal(bare.ttlMs, 30_000);
+});
+
+test("a report says when it was made, also if only its note is new", async () => {
+  const log = new MemoryLog();
+  const clock = new ManualClock();
+  const beganMs = clock.nowMs();
+  const noted = async (to: TestDoor, agentId: string): Promise<readonly (number | undefined)[]> => {
+    const { activity } = await to.done("getAgent", { agentId });
+    return [activity?.sinceMs, activity?.reportedAtMs];
+  };
+  let agentId = "";
+  let changedAtMs = 0;
+  {
+    await using to = await openTestDoor({ log, clock });
+    agentId = (await to.done("registerAgent", { card: { name: "ada" } })).id;
+    const say = (note: string) =>
+      to.done("heartbeat", { agentId, activity: { state: "reading", note } });
+    await say("page 1");
+    clock.leap(3_000);
+    await say("page 2");
+    changedAtMs = clock.nowMs();
+    clock.leap(2_000);
+    await say("page 2");
+    assert.deepEqual(await noted(to, agentId), [beganMs, clock.nowMs()]);
+    const { rows } = await to.done("listEntries", { type: ["agent.active"] });
+    const told = rows.map((entry) => "activity" in entry && entry.activity.reportedAtMs);
+    assert.deepEqual(told, [changedAtMs, beganMs]);
+  }
+  clock.leap(60_000);
+  await using to = await openTestDoor({ log, clock });
+  assert.deepEqual(await noted(to, agentId), [beganMs, changedAtMs], "repetitions are not kept");
 });
 
 test("a card and the tools of a task may not be endless", async () => {

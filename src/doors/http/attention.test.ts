@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { observedId } from "../../core/index.ts";
+import { MemoryLog } from "../../log/index.ts";
 import { openTestDoor, type TestDoor } from "../../testing/http-door.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import { test as me } from "../../testing/test-plane.ts";
@@ -66,6 +67,36 @@ const sighting = (id: string, state: SightingState, source: SourceKind, doing?: 
   known: [{ source, state: told(state), word: told(state), heardAtMs: 900 }],
   isContradicted: false,
   ...(doing === undefined ? {} : { doing }),
+});
+
+test("an agent that was not heard since the restart is missed since then, not since an old heartbeat", async () => {
+  const log = new MemoryLog();
+  const clock = new ManualClock();
+  let id = "";
+  {
+    await using before = await openTestDoor({ log, clock });
+    id = (await register(before, "ada", 10_000)).id;
+    clock.leap(4_000);
+    await before.done("heartbeat", { agentId: id });
+  }
+  clock.leap(600_000);
+  await using to = await openTestDoor({ log, clock });
+  const unheardSinceMs = clock.nowMs();
+  assert.equal((await to.done("getAgent", { agentId: id })).unheardSinceMs, unheardSinceMs);
+  const { id: other } = await register(to, "other");
+  await passWithHeartbeats(to, other, 12_000);
+  const text = "not heard since the restart; what it holds is freed when it is declared dead";
+  const about = { kind: "agent_unreachable", source: "registry", id, name: "ada" } as const;
+  assert.deepEqual(await attention(to), [{ ...about, sinceMs: unheardSinceMs, text }]);
+  const { rows } = await to.done("listEntries", { type: ["agent.unreachable"] });
+  assert.deepEqual(
+    rows.map((entry) => "agent" in entry && entry.agent.unheardSinceMs),
+    [unheardSinceMs],
+  );
+  await to.done("heartbeat", { agentId: id });
+  assert.deepEqual(await attention(to), []);
+  const heard = await to.done("getAgent", { agentId: id });
+  assert.deepEqual([heard.lastHeartbeatAtMs, heard.unheardSinceMs], [clock.nowMs(), undefined]);
 });
 
 test("who was lost more than a day ago needs nobody any more", async () => {

@@ -1,5 +1,5 @@
 /** What needs a person: who waits for one, who fell silent, what nobody can or will do. */
-import type { State } from "../../core/index.ts";
+import { lastHeard, type State } from "../../core/index.ts";
 import {
   type Answer,
   type Attention,
@@ -127,7 +127,7 @@ function* noteUnseen(
   { seen, nowMs }: { readonly seen: readonly Sighting[]; readonly nowMs: number },
 ): Look<void> {
   const shown = new Set<string>(seen.map(({ id }) => id));
-  for (const [id, { state, note, sinceMs }] of registry.activities) {
+  for (const [id, { state, note, sinceMs, reportedAtMs = sinceMs }] of registry.activities) {
     yield;
     if (state === "idle" || shown.has(id)) continue;
     const agent = registry.agents.get(id);
@@ -137,9 +137,10 @@ function* noteUnseen(
       yield* notes.add({ kind: "agent_waiting", id, name, sinceMs }, () => asks(note));
       continue;
     }
-    const heardAtMs = registry.reports.get(id) ?? Math.max(sinceMs, registry.listeningSinceMs);
-    if (nowMs - heardAtMs <= apiLimits.silentAfterMs) continue;
-    const about = { kind: "agent_silent", id, name, sinceMs: heardAtMs } as const;
+    const progressAtMs = registry.reports.get(id) ?? reportedAtMs;
+    const quietSinceMs = Math.max(progressAtMs, registry.listeningSinceMs);
+    if (nowMs - quietSinceMs <= apiLimits.silentAfterMs) continue;
+    const about = { kind: "agent_silent", id, name, sinceMs: quietSinceMs } as const;
     yield* notes.add(about, () => isStill(note));
   }
 }
@@ -152,19 +153,24 @@ function isStill(last: string): string {
   return `says it works, but made no progress${last === "" ? "" : `; last: ${last}`}`;
 }
 
-function* noteUnreachable(notes: Notes, { registry }: State): Look<void> {
+function* noteUnreachable(notes: Notes, { registry, openedAtMs }: State): Look<void> {
   let left = registry.counts.unreachable;
-  for (const { id, card, liveness, registeredAtMs } of registry.agents.values()) {
+  for (const agent of registry.agents.values()) {
     if (left === 0) return;
     yield;
-    if (liveness !== "unreachable") continue;
+    if (agent.liveness !== "unreachable") continue;
     left -= 1;
-    const sinceMs = registry.heartbeats.get(id) ?? registeredAtMs;
+    const { id, card } = agent;
+    const { lastHeartbeatAtMs, unheardSinceMs } = lastHeard(registry, agent, openedAtMs);
+    const sinceMs = unheardSinceMs ?? lastHeartbeatAtMs;
     yield* notes.add({ kind: "agent_unreachable", id, name: card.name, sinceMs }, () => {
-      return "its heartbeats stopped; what it holds is freed when it is declared dead";
+      const what = unheardSinceMs === undefined ? "its heartbeats stopped" : unheardWords;
+      return `${what}; what it holds is freed when it is declared dead`;
     });
   }
 }
+
+const unheardWords = "not heard since the restart";
 
 function* noteDeadTasks(notes: Notes, { tasks }: State): Look<void> {
   for (const id of tasks.ended) {

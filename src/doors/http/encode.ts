@@ -8,6 +8,7 @@ import {
   type Event,
   isWorkEvent,
   type Lease,
+  lastHeard,
   type State,
   type Task,
   topics,
@@ -31,7 +32,7 @@ export function encodeAgent(state: State, agent: Agent): api.Agent {
     .toArray();
   const isFree = !held && !claimed && !led?.length;
   return {
-    ...encodeRecord(agent, registry.heartbeats.get(agent.id) ?? agent.registeredAtMs),
+    ...encodeRecord(agent, lastHeard(registry, agent, state.openedAtMs)),
     ...activityOf(state, agent.id),
     ...(isFree
       ? {}
@@ -49,16 +50,18 @@ export function encodeAgent(state: State, agent: Agent): api.Agent {
 function activityOf({ registry }: State, id: AgentId): Pick<api.Agent, "activity"> {
   const activity = registry.activities.get(id);
   if (!activity) return {};
-  const reportedAtMs = registry.reports.get(id) ?? activity.sinceMs;
-  return { activity: { ...activity, reportedAtMs, source: "protocol" } };
+  const { reports } = registry;
+  const { sinceMs, reportedAtMs = sinceMs } = activity;
+  const told = { ...activity, reportedAtMs: reports.get(id) ?? reportedAtMs };
+  return { activity: { ...told, source: "protocol" } };
 }
 
-function encodeRecord(agent: Agent, lastHeartbeatAtMs: number): api.Agent {
+function encodeRecord(agent: Agent, heard: ReturnType<typeof lastHeard>): api.Agent {
   const { id, card, liveness, ttlMs, registeredAtMs } = agent;
   const metadata = Object.fromEntries(card.metadata);
   const record = { id, card: { ...card, metadata }, liveness, ttlMs, registeredAtMs };
   const died = agent.liveness === "dead" ? { diedAtMs: agent.diedAtMs } : {};
-  return { ...record, lastHeartbeatAtMs, ...died };
+  return { ...record, ...heard, ...died };
 }
 
 export function nameOf({ registry }: State, id: AgentId): string {
@@ -159,20 +162,26 @@ export function encodeEntry(entry: Entry, telling: Telling): api.Entry {
   // Whose jobs they are is told as little as what they are.
   const isBare = isWorkEvent(event) && !telling.maySee;
   const who = isBare ? (actor.split("/")[0] ?? "") : actor;
-  return { sequence, busSequence, topic, atMs, actor: who, ...encodeEvent(event, telling) };
+  const body = encodeEvent(event, { atMs, telling });
+  return { sequence, busSequence, topic, atMs, actor: who, ...body };
 }
 
-function encodeEvent(event: Event, telling: Telling): api.EntryBody {
+function encodeEvent(
+  event: Event,
+  { atMs, telling }: { readonly atMs: number; readonly telling: Telling },
+): api.EntryBody {
   if (isWorkEvent(event)) return encodeWork(event, telling);
   switch (event.type) {
     case "agent.registered":
     case "agent.unreachable":
     case "agent.recovered":
-    case "agent.died":
-      return { type: event.type, agent: encodeRecord(event.agent, event.lastHeartbeatAtMs) };
+    case "agent.died": {
+      const { type, agent, ...heard } = event;
+      return { type, agent: encodeRecord(agent, heard) };
+    }
     case "agent.active": {
       const { type, agentId, activity } = event;
-      const told = { ...activity, reportedAtMs: activity.sinceMs, source: "protocol" } as const;
+      const told = { ...activity, reportedAtMs: atMs, source: "protocol" } as const;
       return { type, agentId, activity: told };
     }
     case "lease.acquired":

@@ -78,12 +78,55 @@ test("after a restart nobody is silent for what could not be heard", async () =>
     return ada?.state;
   };
   assert.equal(await state(), "working");
+  const restartedAtMs = clock.nowMs();
   // In steps that are too short for the plane to think that it was suspended.
   for (let passedMs = 0; passedMs <= silentAfterMs; passedMs += 4_000) {
     clock.leap(4_000);
     await after.plane.submit(heartbeat("ada"), me, () => ({}));
   }
   assert.equal(await state(), "silent");
+  const [ada] = await watching(after, []).lookAround({ silentAfterMs });
+  assert.equal(ada?.sinceMs, restartedAtMs, "what was heard before the restart is not known");
+});
+
+test("after a restart the time of the last heartbeat and of the last report are not made up", async () => {
+  const log = new MemoryLog();
+  const clock = new ManualClock();
+  const waitsSinceMs = clock.nowMs();
+  {
+    await using before = await openPlane({ log, clock });
+    await before.plane.submit(register("ada", { ttlMs: 10_000 }), me, () => ({}));
+    const waits = { ...heartbeat("ada"), activity: { state: "waiting", note: "pay?" } } as const;
+    await before.plane.submit(waits, me, () => ({}));
+    clock.leap(4_000);
+    await before.plane.submit(heartbeat("ada"), me, () => ({}));
+  }
+  clock.leap(60_000);
+  const restartedAtMs = clock.nowMs();
+  await using after = await openPlane({ log, clock });
+  const look = async (): Promise<Sighting | undefined> => {
+    const [ada] = await watching(after, []).lookAround({ silentAfterMs });
+    return ada;
+  };
+  const unheard = await look();
+  assert.deepEqual(unheard?.known[0]?.unheardSinceMs, restartedAtMs);
+  assert.equal(unheard?.lastProgressAtMs, waitsSinceMs, "not the restart");
+  for (let step = 0; step < 3; step++) {
+    clock.leap(4_000);
+    await after.plane.submit(register(`other-${step}`), me, () => ({}));
+  }
+  const lost = await look();
+  assert.deepEqual([lost?.state, lost?.sinceMs], ["lost", restartedAtMs]);
+  await after.plane.submit(heartbeat("ada"), me, () => ({}));
+  const heard = await look();
+  assert.equal(heard?.state, "waiting");
+  assert.deepEqual(heard.known[0], {
+    source: "registry",
+    state: "waiting",
+    word: "waiting",
+    sinceMs: waitsSinceMs,
+    heardAtMs: clock.nowMs(),
+  });
 });
 
 test("only whom is shown is looked at closely, and what needs a person is found without", async () => {

@@ -1,6 +1,6 @@
 /** Every agent that the daemon knows: from its registry, the files it watches, and this machine's processes. */
 import { performance } from "node:perf_hooks";
-import type { AgentId, Card, State } from "../../core/index.ts";
+import { type AgentId, type Card, lastHeard, type State } from "../../core/index.ts";
 import type { Plane } from "../../plane/index.ts";
 import {
   type FoundProcess,
@@ -98,15 +98,14 @@ function registeredIn(state: State): readonly RegisteredAgent[] {
 }
 
 function registeredAs(
-  { registry, leases, tasks }: State,
+  { registry, leases, tasks, openedAtMs }: State,
   id: AgentId,
 ): RegisteredAgent | undefined {
   const agent = registry.agents.get(id);
   if (!agent) return undefined;
   const activity = registry.activities.get(id);
-  // Reports are soft: after a restart nobody is silent for what could not be heard.
-  const reportedAtMs =
-    activity && (registry.reports.get(id) ?? Math.max(activity.sinceMs, registry.listeningSinceMs));
+  const reportedAtMs = registry.reports.get(id) ?? activity?.reportedAtMs;
+  const { lastHeartbeatAtMs: heardAtMs, ...unheard } = lastHeard(registry, agent, openedAtMs);
   const held = [...(leases.byHolder.get(id)?.values().take(limits.holdsShownMax) ?? [])];
   const claimed = [...(tasks.byClaimant.get(id)?.values().take(limits.holdsShownMax) ?? [])];
   const types = claimed.flatMap((taskId) => tasks.byId.get(taskId)?.type ?? []);
@@ -115,7 +114,9 @@ function registeredAs(
     id,
     name: agent.card.name,
     liveness: agent.liveness,
-    heardAtMs: registry.heartbeats.get(id) ?? agent.registeredAtMs,
+    heardAtMs,
+    ...unheard,
+    listeningSinceMs: registry.listeningSinceMs,
     ...(activity
       ? { activity: { ...activity, ...(reportedAtMs === undefined ? {} : { reportedAtMs }) } }
       : {}),

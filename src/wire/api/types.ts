@@ -27,7 +27,10 @@ export type Activity = {
   readonly note: string;
   /** When this state began. */
   readonly sinceMs: number;
-  /** When it last said so: who works and has not said so for long is silent. */
+  /**
+   * When it last said so: an agent that works and has not said so for long is silent. The daemon keeps repeated
+   * reports in memory only, so after its restart this is when the agent first said so.
+   */
   readonly reportedAtMs: number;
   /** How we know. */
   readonly source: "protocol";
@@ -39,8 +42,13 @@ export type Agent = {
   readonly liveness: Liveness;
   readonly ttlMs: number;
   readonly registeredAtMs: number;
-  /** A soft fact: after a restart of the daemon it may be older than it was. */
+  /** The last heartbeat that is known. The daemon keeps heartbeats in memory only. */
   readonly lastHeartbeatAtMs: number;
+  /**
+   * When the daemon restarted, if it has not heard the agent since. The agent may have been heard later than
+   * `lastHeartbeatAtMs` then: say "not heard since the restart" instead of that time.
+   */
+  readonly unheardSinceMs?: number;
   readonly diedAtMs?: number;
   readonly activity?: Activity;
   /** Absent if it holds, leads and works on nothing. The first few of each. */
@@ -110,6 +118,8 @@ export type Known = {
   readonly sinceMs?: number;
   /** When the source last heard of the agent. */
   readonly heardAtMs: number;
+  /** When the daemon restarted, if the registry has not heard the agent since; `heardAtMs` is not the last time then. */
+  readonly unheardSinceMs?: number;
   /** The file it stands in. */
   readonly path?: string;
 };
@@ -123,8 +133,9 @@ export type Sighting = {
   readonly pid?: number;
   readonly startedAtMs?: number;
   readonly state: SightingState;
-  /** When this state began; for `silent`, the last progress. */
+  /** When this state began; for `silent`, the last progress, or when the daemon restarted if that was later. */
   readonly sinceMs?: number;
+  /** The last progress that is known; see `reportedAtMs` of an activity. */
   readonly lastProgressAtMs?: number;
   /** The first is where the state is from, then the best first. */
   readonly known: readonly Known[];

@@ -117,6 +117,7 @@ const agentFields = {
   ttlMs: count,
   registeredAtMs: timeMs,
   lastHeartbeatAtMs: timeMs,
+  unheardSinceMs: timeMs.exactOptional(),
   diedAtMs: timeMs.exactOptional(),
   activity: activity.exactOptional(),
   holds: z
@@ -425,6 +426,7 @@ const known: z.ZodType<api.Known> = name(
     word: z.string(),
     sinceMs: timeMs.exactOptional(),
     heardAtMs: timeMs,
+    unheardSinceMs: timeMs.exactOptional(),
     path: z.string().exactOptional(),
   }),
 );

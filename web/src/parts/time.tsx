@@ -25,6 +25,28 @@ export function Ago({
   );
 }
 
+/** When an agent was last heard. The daemon does not keep heartbeats over a restart, so an older time would be wrong. */
+export function Heard({
+  atMs,
+  unheardSinceMs,
+  verb = "",
+}: {
+  readonly atMs: number;
+  readonly unheardSinceMs: number | undefined;
+  /** Before the time. */
+  readonly verb?: string;
+}): JSX.Element {
+  if (unheardSinceMs !== undefined) {
+    const title = `The daemon restarted at ${exactTime(unheardSinceMs, now.peek())}`;
+    return <span title={title}>not heard since the restart</span>;
+  }
+  return (
+    <>
+      {verb} <Ago atMs={atMs} />
+    </>
+  );
+}
+
 /** "4 min, since 14:02". */
 export function Since({ atMs }: { readonly atMs: number }): JSX.Element {
   return (

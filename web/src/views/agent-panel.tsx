@@ -8,7 +8,7 @@ import { EventLine } from "../parts/event.tsx";
 import { Empty, Fact, Facts } from "../parts/field.tsx";
 import { Panel, PanelPart } from "../parts/panel.tsx";
 import { Said } from "../parts/said.tsx";
-import { Ago, Since, TimeLeft } from "../parts/time.tsx";
+import { Ago, Heard, Since, TimeLeft } from "../parts/time.tsx";
 import { groupAddress, leaseAddress, taskAddress, withQuery } from "../route.ts";
 import { count, duration } from "../words/time.ts";
 import { AgentDot, Doing } from "./agents.tsx";
@@ -48,7 +48,7 @@ export function AgentPanel({
         </p>
       )}
       <Facts>
-        <Heard agent={agent} />
+        <LastSign agent={agent} />
         {agent.activity && (
           <Fact name="activity">
             said by the agent · <Ago atMs={agent.activity.reportedAtMs} />
@@ -115,7 +115,7 @@ export function AgentPanel({
   );
 }
 
-function Heard({ agent }: { readonly agent: AgentDetail }): JSX.Element {
+function LastSign({ agent }: { readonly agent: AgentDetail }): JSX.Element {
   if (agent.diedAtMs !== undefined) {
     return (
       <Fact name="died">
@@ -125,8 +125,8 @@ function Heard({ agent }: { readonly agent: AgentDetail }): JSX.Element {
   }
   return (
     <Fact name="heartbeat">
-      registry · <Ago atMs={agent.lastHeartbeatAtMs} />
-      <span class="soft">, promised every {duration(agent.ttlMs)}</span>
+      registry · <Heard atMs={agent.lastHeartbeatAtMs} unheardSinceMs={agent.unheardSinceMs} />
+      <span class="soft">, expected every {duration(agent.ttlMs)}</span>
     </Fact>
   );
 }

@@ -9,7 +9,7 @@ import { Choices, SearchField, Select } from "../parts/field.tsx";
 import { Said } from "../parts/said.tsx";
 import { Dot, StateWord, standingOf } from "../parts/standing.tsx";
 import { type Column, Found, RowTable } from "../parts/table.tsx";
-import { Ago } from "../parts/time.tsx";
+import { Ago, Heard } from "../parts/time.tsx";
 import { agentAddress, groupAddress, leaseAddress, navigate, route, withQuery } from "../route.ts";
 import { type RowWindow, useRows } from "../rows.ts";
 import { count, number } from "../words/time.ts";
@@ -181,7 +181,11 @@ function columnsFor(silent: ReadonlySet<string>): readonly Column<Agent>[] {
       look: "known",
       cell: (agent) => (
         <span class="soft">
-          registry · <Ago atMs={agent.diedAtMs ?? agent.lastHeartbeatAtMs} />
+          registry ·{" "}
+          <Heard
+            atMs={agent.diedAtMs ?? agent.lastHeartbeatAtMs}
+            unheardSinceMs={agent.unheardSinceMs}
+          />
         </span>
       ),
     },
@@ -250,7 +254,11 @@ export function Doing({ agent, isSilent }: Shown): JSX.Element | null {
       <>
         <StateWord standing={standing} />{" "}
         <span class="soft">
-          heard <Ago atMs={agent.lastHeartbeatAtMs} />
+          <Heard
+            verb="heard"
+            atMs={agent.lastHeartbeatAtMs}
+            unheardSinceMs={agent.unheardSinceMs}
+          />
         </span>
       </>
     );

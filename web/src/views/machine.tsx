@@ -8,7 +8,7 @@ import { Choices, SearchField } from "../parts/field.tsx";
 import { Said } from "../parts/said.tsx";
 import { Dot, StateWord } from "../parts/standing.tsx";
 import { type Column, RowTable } from "../parts/table.tsx";
-import { Ago } from "../parts/time.tsx";
+import { Ago, Heard } from "../parts/time.tsx";
 import { navigate, route, sightingAddress, withQuery } from "../route.ts";
 import { useRows } from "../rows.ts";
 import { number } from "../words/time.ts";
@@ -170,7 +170,7 @@ const columns: readonly Column<Sighting>[] = [
     cell: ({ known: [first] }) =>
       first && (
         <span class="soft">
-          {first.source} · <Ago atMs={first.heardAtMs} />
+          {first.source} · <Heard atMs={first.heardAtMs} unheardSinceMs={first.unheardSinceMs} />
         </span>
       ),
   },

@@ -9,7 +9,7 @@ import { Empty, Fact, Facts } from "../parts/field.tsx";
 import { Panel, PanelPart } from "../parts/panel.tsx";
 import { Said } from "../parts/said.tsx";
 import { Dot, StateWord } from "../parts/standing.tsx";
-import { Ago, Since } from "../parts/time.tsx";
+import { Ago, Heard, Since } from "../parts/time.tsx";
 import { agentAddress, withQuery } from "../route.ts";
 import { clockTime, number } from "../words/time.ts";
 import { WhatItDoes } from "./machine.tsx";
@@ -130,7 +130,7 @@ function Source({ known }: { readonly known: Known }): JSX.Element {
         )}
       </span>
       <span class="soft">
-        heard <Ago atMs={known.heardAtMs} />
+        <Heard verb="heard" atMs={known.heardAtMs} unheardSinceMs={known.unheardSinceMs} />
       </span>
     </li>
   );
