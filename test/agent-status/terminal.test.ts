@@ -1,11 +1,9 @@
 /** On a real terminal: colours, widths, and a screen that is given back whatever happens. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { until } from "../e2e/processes.ts";
-import { skipWithoutTmux } from "../hosts/installation.ts";
 import { Terminal } from "../hosts/terminal.ts";
 import { cleanEnv, executable, record, statusDirectory } from "./command.ts";
 
@@ -30,21 +28,9 @@ function open(
   });
 }
 
-function tmux(terminal: Terminal, ...words: readonly string[]): string {
-  return execFileSync("tmux", ["-L", terminal.socket, ...words], { encoding: "utf8" });
-}
-
-function isOnOtherScreen(terminal: Terminal): boolean {
-  return tmux(terminal, "display-message", "-p", "#{alternate_on}").trim() === "1";
-}
-
-function hasCursor(terminal: Terminal): boolean {
-  return tmux(terminal, "display-message", "-p", "#{cursor_flag}").trim() === "1";
-}
-
 /** The one process that the shell waits for. */
 function childOf(terminal: Terminal): number {
-  return Number(execFileSync("pgrep", ["-P", String(terminal.pid)], { encoding: "utf8" }));
+  return Number(readFileSync(`/proc/${terminal.pid}/task/${terminal.pid}/children`, "utf8"));
 }
 
 function put(place: ReturnType<typeof statusDirectory>, id: string, more = {}): void {
@@ -55,10 +41,7 @@ function put(place: ReturnType<typeof statusDirectory>, id: string, more = {}): 
 const waiting = { task: { state: "input-required", summary: "delete 3 files?" } };
 const longId = `claude-code-${"0123456789abcdef".repeat(2)}`;
 
-describe("on a terminal", {
-  skip: skipWithoutTmux(),
-  concurrency: 2,
-}, () => {
+describe("on a terminal", { concurrency: 2 }, () => {
   test("[AS-61] [AS-62] a list has colours, unless NO_COLOR or --no-color is said", async () => {
     using place = statusDirectory();
     put(place, "a", waiting);
@@ -72,8 +55,8 @@ describe("on a terminal", {
     ] as const) {
       using terminal = open([...words, ...more], { env });
       await terminal.shows("ended with 0");
-      const screen = tmux(terminal, "capture-pane", "-p", "-e");
-      assert.equal(screen.includes("\x1b["), isColoured, screen);
+      const screen = terminal.screen();
+      assert.equal(terminal.isStyled, isColoured, screen);
       assert.equal(screen.includes("╭"), isColoured, screen);
       assert.match(screen, /\? input-required/);
     }
@@ -97,11 +80,11 @@ describe("on a terminal", {
     put(place, "first", waiting);
     using terminal = open(["watch", "--status-dir", place.path, "--interval", "600"]);
     await terminal.shows("? input-required");
-    assert(isOnOtherScreen(terminal));
-    assert(!hasCursor(terminal));
+    assert(terminal.modes.isOnAlternateScreen);
+    assert(!terminal.modes.isCursorVisible);
     put(place, longId, { task: { state: "working" } });
     await terminal.shows("● working");
-    tmux(terminal, "resize-window", "-x", "70", "-y", "12");
+    terminal.resize(70, 12);
     await until(() => /…[0-9a-f]+f? +│/.test(terminal.screen()), "a shorter id");
     assert(
       terminal
@@ -113,8 +96,8 @@ describe("on a terminal", {
     await until(() => !terminal.screen().includes("input-required"), "the first to go");
     terminal.press("C-c");
     await terminal.shows("ended with 0");
-    assert(!isOnOtherScreen(terminal));
-    assert(hasCursor(terminal));
+    assert(!terminal.modes.isOnAlternateScreen);
+    assert(terminal.modes.isCursorVisible);
   });
 
   for (const [signal, code] of [
@@ -129,8 +112,8 @@ describe("on a terminal", {
       await terminal.shows("~ idle");
       process.kill(childOf(terminal), signal);
       await terminal.shows(`ended with ${code}`);
-      assert(!isOnOtherScreen(terminal));
-      assert(hasCursor(terminal));
+      assert(!terminal.modes.isOnAlternateScreen);
+      assert(terminal.modes.isCursorVisible);
       assert(!terminal.screen().includes("idle"));
     });
   }
@@ -144,10 +127,10 @@ describe("on a terminal", {
     await terminal.shows("~ idle");
     terminal.press("C-z");
     await terminal.shows(/stopped with 1[45]\d/);
-    assert(!isOnOtherScreen(terminal) && hasCursor(terminal));
+    assert(!terminal.modes.isOnAlternateScreen && terminal.modes.isCursorVisible);
     terminal.press("Enter");
     await terminal.shows("~ idle");
-    assert(isOnOtherScreen(terminal));
+    assert(terminal.modes.isOnAlternateScreen);
     terminal.press("C-c");
     await terminal.shows("ended with 0");
   });

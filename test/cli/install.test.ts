@@ -17,7 +17,6 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { scratch } from "../e2e/processes.ts";
-import { skipWithoutTmux } from "../hosts/installation.ts";
 import { Terminal } from "../hosts/terminal.ts";
 
 const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
@@ -224,9 +223,7 @@ test("a host that nobody knows, or none at all, is a mistake", () => {
   assert.match(none.stderr, /which host\?/);
 });
 
-const skip = skipWithoutTmux();
-
-test("a person is asked, and has the time to answer", { skip }, async () => {
+test("a person is asked, and has the time to answer", async () => {
   for (const [answer, says, isInstalled] of [
     ["y", /now tells what its agents do/, true],
     ["n", /nothing was changed/, false],

@@ -1,10 +1,10 @@
 /** `tipstaff watch` in a real terminal: what a person sees, what keys do, and how the terminal is left. */
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { createConnection } from "node:net";
+import { createConnection, createServer as createSocketServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
@@ -19,11 +19,9 @@ import {
   type TaskState,
 } from "../../src/wire/status-file/index.ts";
 import { Daemon, type Scratch, scratch, tipstaff, until } from "../e2e/processes.ts";
-import { skipWithoutTmux } from "../hosts/installation.ts";
 import { Terminal } from "../hosts/terminal.ts";
 
 const root = join(import.meta.dirname, "../..");
-const skip = skipWithoutTmux();
 
 /** A shell in a terminal, and a directory of status files. */
 class World implements Disposable {
@@ -97,14 +95,58 @@ class World implements Disposable {
     writeFileSync(path, "");
     this.run(`stty -a > ${path}`);
     await until(() => readFileSync(path, "utf8").includes("echo"), "stty to answer");
-    const format = "#{alternate_on} #{cursor_flag} #{wrap_flag} #{insert_flag} #{keypad_flag}";
     // Columns and lines are the terminal's, not the program's.
     const modes = readFileSync(path, "utf8").replace(/^.*columns.*$/m, "");
-    return `${this.terminal.ask(format)}\n${modes}`;
+    return `${JSON.stringify(this.terminal.modes)}\n${modes}`;
   }
 
   [Symbol.dispose](): void {
     this.terminal[Symbol.dispose]();
+    this.#scratch[Symbol.dispose]();
+  }
+}
+
+/**
+ * A `tmux` that records how it was called and answers as the real one does: it has pane %7, in a session that nobody
+ * is attached to.
+ */
+class RecordingTmux implements Disposable {
+  readonly #scratch: Scratch = scratch();
+  readonly #server = createSocketServer();
+  readonly #calls: string = join(this.#scratch.path, "calls");
+  /** Where a tmux server would listen. */
+  readonly socket: string = join(this.#scratch.path, "server");
+  /** A search path on which this tmux is the first. */
+  readonly path: string = `${this.#scratch.path}:${process.env["PATH"]}`;
+
+  static async open(): Promise<RecordingTmux> {
+    const tmux = new RecordingTmux();
+    tmux.#server.listen(tmux.socket);
+    await once(tmux.#server, "listening");
+    return tmux;
+  }
+
+  private constructor() {
+    const script = `#!/bin/sh
+echo "$*" >> '${this.#calls}'
+case "$*" in
+  *" -t %7 "*) echo "0 office" ;;
+  *) echo "can't find pane: $5" >&2; exit 1 ;;
+esac
+`;
+    writeFileSync(join(this.#scratch.path, "tmux"), script, { mode: 0o755 });
+    writeFileSync(this.#calls, "");
+  }
+
+  /** The words of each call since the last time. */
+  takeCalls(): readonly string[] {
+    const calls = readFileSync(this.#calls, "utf8").split("\n").slice(0, -1);
+    writeFileSync(this.#calls, "");
+    return calls;
+  }
+
+  [Symbol.dispose](): void {
+    this.#server.close();
     this.#scratch[Symbol.dispose]();
   }
 }
@@ -115,7 +157,7 @@ function rowsIn(screen: string, ...ids: readonly string[]): readonly string[] {
   return lines.flatMap((line) => ids.filter((id) => line.includes(` ${id} `)));
 }
 
-describe("tipstaff watch in a terminal", { skip, concurrency: 2 }, () => {
+describe("tipstaff watch in a terminal", { concurrency: 2 }, () => {
   test("rows appear, change and go as their files do, and who waits is on top", async () => {
     using world = new World();
     const { terminal } = world;
@@ -219,7 +261,7 @@ describe("tipstaff watch in a terminal", { skip, concurrency: 2 }, () => {
     for (const [ending, code] of endings) {
       world.run("clear");
       const pid = await world.watch(/working +\d+ s +worker/);
-      assert.equal(terminal.ask("#{alternate_on} #{cursor_flag}"), "1 0", ending);
+      assert(terminal.modes.isOnAlternateScreen && !terminal.modes.isCursorVisible, ending);
       if (ending.startsWith("SIG")) process.kill(pid, ending);
       else terminal.press(ending);
       await terminal.shows(/main screen[\s\S]*^ready>$/m);
@@ -245,7 +287,7 @@ describe("tipstaff watch in a terminal", { skip, concurrency: 2 }, () => {
     world.run("fg");
     await terminal.shows(/waiting +\d+ s +worker .*meanwhile/);
     await terminal.shows(/KNOWN FROM/);
-    assert.equal(terminal.ask("#{alternate_on} #{cursor_flag}"), "1 0");
+    assert(terminal.modes.isOnAlternateScreen && !terminal.modes.isCursorVisible);
     // The same by signals, of which one cannot be heard.
     for (const signal of ["SIGTSTP", "SIGSTOP"]) {
       process.kill(pid, signal);
@@ -260,7 +302,8 @@ describe("tipstaff watch in a terminal", { skip, concurrency: 2 }, () => {
     }
     terminal.type("q");
     await terminal.shows(/^ready>$/m);
-    assert.match(await world.modes(), /^0 1 1 /);
+    const { isOnAlternateScreen, isCursorVisible, wraparoundMode } = terminal.modes;
+    assert(!isOnAlternateScreen && isCursorVisible && wraparoundMode);
   });
 
   test("a fault of ours is told on the terminal as it was", async () => {
@@ -289,48 +332,57 @@ describe("tipstaff watch in a terminal", { skip, concurrency: 2 }, () => {
     const { terminal } = world;
     world.say("asker", "input-required", "delete 3 files?");
     await world.watch(/^›● waiting|^ ● waiting/m);
-    assert.doesNotMatch(terminal.colouredScreen(), /\x1b/);
+    assert(!terminal.isStyled);
     using coloured = new World();
     coloured.say("asker", "input-required", "delete 3 files?");
     await coloured.watch(/● waiting/);
-    assert.match(coloured.terminal.colouredScreen(), /\x1b\[/);
+    assert(coloured.terminal.isStyled);
   });
 
   test("g goes to the agent's pane, and says why where it cannot", async () => {
-    using world = new World();
-    const { terminal } = world;
-    await terminal.shows(/^ready>/m);
-    const socket = terminal.ask("#{socket_path}");
-    execFileSync("tmux", ["-S", socket, "new-window", "-d", "sh"]);
-    const panes = execFileSync("tmux", ["-S", socket, "list-panes", "-s", "-F", "#{pane_id}"], {
-      encoding: "utf8",
-    });
-    const [own = "", other = ""] = panes.split("\n");
-    const tmux = (tmux_socket: string, tmux_pane: string): Partial<StatusRecord> => ({
-      x_meta: { tmux_socket, tmux_pane },
-    });
-    world.say("away", "working", "elsewhere", tmux(socket, other));
-    world.say("gone", "working", "elsewhere", tmux(socket, "%4711"));
-    world.say("forged", "working", "elsewhere", tmux("/etc/passwd", "%1"));
-    world.say("nowhere", "working", "elsewhere");
-    await world.watch(/working +\d+ s +nowhere/);
-    const go = async (id: string): Promise<void> => {
-      terminal.press("Escape");
-      await until(() => !/^ \/.*▏| with \w/m.test(terminal.screen()), "the filter to be cleared");
-      terminal.type(`/${id}`);
-      terminal.press("Enter");
-      await terminal.shows(new RegExp(`^›● working +\\d+ s +${id}`, "m"));
-      terminal.type("g");
-    };
-    await go("nowhere");
-    await terminal.shows(/^ nowhere is in no tmux pane/m);
-    await go("forged");
-    await terminal.shows(/^ \/etc\/passwd is no tmux server/m);
-    await go("gone");
-    await terminal.shows(/^ its pane is gone/m);
-    assert.equal(terminal.ask("#{pane_id}"), own);
-    await go("away");
-    await until(() => terminal.ask("#{pane_id}") === other, "the other pane to be shown");
+    using tmux = await RecordingTmux.open();
+    const { socket } = tmux;
+    for (const isInside of [false, true]) {
+      const env = { PATH: tmux.path, ...(isInside && { TMUX: `${socket},1,0` }) };
+      using world = new World({ columns: 120, env });
+      const { terminal } = world;
+      await terminal.shows(/^ready>/m);
+      const pane = (tmux_socket: string, tmux_pane: string): Partial<StatusRecord> => ({
+        x_meta: { tmux_socket, tmux_pane },
+      });
+      world.say("away", "working", "elsewhere", pane(socket, "%7"));
+      world.say("gone", "working", "elsewhere", pane(socket, "%4711"));
+      world.say("forged", "working", "elsewhere", pane("/etc/passwd", "%1"));
+      world.say("nowhere", "working", "elsewhere");
+      await world.watch(/working +\d+ s +nowhere/);
+      const go = async (id: string): Promise<void> => {
+        terminal.press("Escape");
+        await until(() => !/^ \/.*▏| with \w/m.test(terminal.screen()), "the filter to be cleared");
+        terminal.type(`/${id}`);
+        terminal.press("Enter");
+        await terminal.shows(new RegExp(`^›● working +\\d+ s +${id}`, "m"));
+        terminal.type("g");
+      };
+      const jumpTo = (id: string): string =>
+        `-S ${socket} select-window -t ${id} ; select-pane -t ${id} ; ` +
+        `display-message -p -t ${id} #{session_attached} #{session_name}` +
+        (isInside ? ` ; switch-client -t ${id}` : "");
+      await go("nowhere");
+      await terminal.shows(/^ nowhere is in no tmux pane/m);
+      await go("forged");
+      await terminal.shows(/^ \/etc\/passwd is no tmux server/m);
+      assert.deepEqual(tmux.takeCalls(), [], "nothing was asked of tmux");
+      await go("gone");
+      await terminal.shows(/^ its pane is gone/m);
+      assert.deepEqual(tmux.takeCalls(), [jumpTo("%4711")]);
+      await go("away");
+      await terminal.shows(
+        isInside
+          ? /^ pane %7 of session office is selected/m
+          : /^ pane %7 is selected; nobody looks on: tmux -S \S+ attach -t office/m,
+      );
+      assert.deepEqual(tmux.takeCalls(), [jumpTo("%7")]);
+    }
   });
 
   test("a daemon that comes brings its agents, leases and log; lost, that is said", async (t) => {
@@ -422,7 +474,7 @@ test("a daemon that was named and does not answer ends it, as it ends ps, wait a
   }
 });
 
-test("in a terminal it ends the same way, and the terminal is as it was", { skip }, async () => {
+test("in a terminal it ends the same way, and the terminal is as it was", async () => {
   using world = new World();
   const { terminal } = world;
   await terminal.shows(/^ready>/m);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Installed, needHost } from "./installation.ts";
-import { Stage } from "./stage.ts";
+import { Stage, tmuxSocket } from "./stage.ts";
 import { storyOf } from "./story.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -51,6 +51,7 @@ test("Codex is told by its status file", async (t) => {
     assert.equal(record.runtime.pid, terminal.pid);
     assert.equal(record.runtime.workspace, stage.workspace);
     assert.equal(record.x_meta?.["tmux_pane"], "%0");
+    assert.equal(record.x_meta?.["tmux_socket"], tmuxSocket);
     assert.equal(record.goal?.summary, "Paint the shed");
     assert.equal(record.task?.summary, "Paint the shed");
     turn.answer(escalated("touch brush; sleep 2"));
@@ -187,6 +188,7 @@ test("Codex with its daemon works on when its window is gone", async (t) => {
     const record = await stage.says("working", "prompt", turn.askedAtMs);
     assert.equal(record.runtime.pid, terminal.pid);
     assert.equal(record.x_meta?.["tmux_pane"], "%0");
+    assert.equal(record.x_meta?.["tmux_socket"], tmuxSocket);
     turn.answer({ say: "It is painted." });
     await stage.says("idle", "end of turn", await terminal.shows("It is painted."));
   });

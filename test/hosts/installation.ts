@@ -1,6 +1,6 @@
 /** A published coding agent, downloaded once and kept beside our dependencies. */
 import assert from "node:assert/strict";
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import {
   existsSync,
   globSync,
@@ -59,7 +59,6 @@ export function skipWithout(host: Installed | Unavailable): string | false {
 export async function installHost(name: HostName): Promise<Installed | Unavailable> {
   const host = pinned[name];
   const called = `${host.package}@${host.version}`;
-  if (!ensureTmux()) return { unavailable: `${name} needs tmux to run in`, isForeign: false };
   const cache = resolve("node_modules/.cache/hosts");
   const directory = join(cache, name);
   if (isReady(directory, host)) return offer(directory, host);
@@ -101,33 +100,6 @@ function offer(directory: string, { typed }: Pinned): Installed {
   const script = `#!/bin/sh\nexec ${words.map((word) => `'${word}'`).join(" ")} "$@"\n`;
   writeFileSync(join(path, typed), script, { mode: 0o755 });
   return { command: typed, path };
-}
-
-/** Whether it is there; as root it is installed if it is missing. */
-export function ensureTmux(): boolean {
-  const isThere = (): boolean => {
-    try {
-      execFileSync("tmux", ["-V"], { stdio: "ignore" });
-      return true;
-    } catch {
-      return false;
-    }
-  };
-  if (isThere() || process.getuid?.() !== 0) return isThere();
-  try {
-    execFileSync("apt-get", ["update"], { stdio: "ignore" });
-    execFileSync("apt-get", ["install", "-y", "tmux"], { stdio: "ignore" });
-  } catch {
-    // No such package manager, or no network: the caller says what is missing.
-  }
-  return isThere();
-}
-
-/** Why tests on a terminal are skipped; false: they are not. Where everything must run, none is. */
-export function skipWithoutTmux(): string | false {
-  if (ensureTmux()) return false;
-  assert(process.env["CI"] !== "true", "tmux is not installed: no terminal to test in");
-  return "tmux is not installed: no terminal to test in";
 }
 
 /** There may be a second build for older processors; undefined if there is none at all. */

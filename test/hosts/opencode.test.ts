@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Installed, needHost } from "./installation.ts";
-import { Stage } from "./stage.ts";
+import { Stage, tmuxSocket } from "./stage.ts";
 import { storyOf } from "./story.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -47,6 +47,7 @@ test("OpenCode is told by its status file", async (t) => {
     assert.equal(record.runtime.pid, terminal.pid);
     assert.equal(record.runtime.workspace, stage.workspace);
     assert.equal(record.x_meta?.["tmux_pane"], "%0");
+    assert.equal(record.x_meta?.["tmux_socket"], tmuxSocket);
     assert.equal(record.goal, undefined);
   });
 

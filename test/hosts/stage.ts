@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -35,6 +35,9 @@ const lateMs = 1000;
 const curiosityMs = 4000;
 
 const lookEveryMs = 10;
+
+/** Where the hosts are told that their tmux server listens. */
+export const tmuxSocket = "/nonexistent/tmux";
 
 export class Stage implements AsyncDisposable {
   readonly home: string;
@@ -67,6 +70,9 @@ export class Stage implements AsyncDisposable {
       SHELL: "/bin/sh",
       LANG: "C.UTF-8",
       TERM: "xterm-256color",
+      // As in a pane of tmux, whose server does not answer.
+      TMUX: `${tmuxSocket},1,0`,
+      TMUX_PANE: "%0",
       TMPDIR: temporary,
       // Whoever wants out in spite of its configuration ends at the model, which lets nobody through.
       HTTP_PROXY: model.url,
@@ -178,22 +184,19 @@ export class Stage implements AsyncDisposable {
 
   /** Resolves when a tool of the host runs this command. */
   async runs(command: string): Promise<void> {
-    await until(() => this.#processes().some((line) => line.includes(` ${command} `)), command);
+    await until(() => this.#processes().some(({ text }) => text.includes(` ${command} `)), command);
   }
 
-  /** Whoever was started from here and still runs, such as a daemon of the host's own. */
-  #processes(): readonly string[] {
-    // With its environment behind its words: our directory is in one or the other.
-    const options = { encoding: "utf8", maxBuffer: 2 ** 26 } as const;
-    const lines = execFileSync("ps", ["axeww", "-o", "pid=,args="], options).split("\n");
-    return lines.filter((line) => line.includes(this.#scratch.path));
+  /** Processes that were started from here and still run, such as a daemon of the host's own. */
+  #processes(): readonly Running[] {
+    return running().filter(({ text }) => text.includes(this.#scratch.path));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const terminal of this.#terminals) terminal[Symbol.dispose]();
-    for (const line of this.#processes()) {
+    for (const { pid } of this.#processes()) {
       try {
-        process.kill(Number.parseInt(line, 10), "SIGKILL");
+        process.kill(pid, "SIGKILL");
       } catch {
         // It went by itself.
       }
@@ -201,6 +204,30 @@ export class Stage implements AsyncDisposable {
     await this.model[Symbol.asyncDispose]();
     this.#scratch[Symbol.dispose]();
   }
+}
+
+type Running = {
+  readonly pid: number;
+  /** Its words and then its environment: the directory of a stage is in one or the other. */
+  readonly text: string;
+};
+
+function running(): readonly Running[] {
+  if (process.platform !== "linux") {
+    const options = { encoding: "utf8", maxBuffer: 2 ** 26 } as const;
+    const lines = execFileSync("ps", ["axeww", "-o", "pid=,args="], options).split("\n");
+    return lines.map((text) => ({ pid: Number.parseInt(text, 10), text }));
+  }
+  return readdirSync("/proc").flatMap((name) => {
+    try {
+      const read = (file: string): string => readFileSync(join("/proc", name, file), "utf8");
+      const words = `${read("cmdline")}${read("environ")}`;
+      return [{ pid: Number(name), text: ` ${words.replaceAll("\0", " ")}` }];
+    } catch {
+      // Not a process, one that has ended, or another user's.
+      return [];
+    }
+  });
 }
 
 function wordOf(record: StatusRecord): DerivedState {

@@ -1,9 +1,15 @@
-/** A real terminal for a program: a tmux server of its own, with one window. */
+/**
+ * A real terminal for a program: a pseudo-terminal of the kernel, and an emulator that keeps the screen. Both run in
+ * this process, so a test reads the screen without starting another program.
+ */
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
-import { randomUUID } from "node:crypto";
-import { rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type IPty, spawn } from "@lydell/node-pty";
+import headless, {
+  type Terminal as Emulator,
+  type IBufferLine,
+  type IModes,
+} from "@xterm/headless";
 
 export type TerminalOptions = {
   readonly command: readonly string[];
@@ -14,61 +20,104 @@ export type TerminalOptions = {
   readonly rows?: number;
 };
 
+/** What a program can change and should put back. */
+export type ScreenModes = IModes & {
+  readonly isOnAlternateScreen: boolean;
+  readonly isCursorVisible: boolean;
+};
+
 /** What a host on a busy machine may take to show something. */
 const patienceMs = 30_000;
 
 /** How long a dialog may ignore a key. */
 const deafMs = 1_000;
 
-/** Each look is a process, so not too often. */
-const lookEveryMs = 30;
+const lookEveryMs = 10;
 
 export class Terminal implements Disposable {
-  readonly socket: string = `tipstaff-${randomUUID()}`;
-  /** Of the command itself. */
-  readonly pid: number;
-  readonly #socketPath: string;
+  readonly #pty: IPty;
+  readonly #emulator: Emulator;
+  #isCursorVisible = true;
+  #hasEnded = false;
 
   constructor({ command, directory, env, columns = 120, rows = 40 }: TerminalOptions) {
-    const words = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-    const size = ["-x", String(columns), "-y", String(rows)];
-    // What the command inherits is what the server was started with, so that is all it gets.
-    const server = ["-i", ...words, "tmux", "-L", this.socket, "-f", "/dev/null"];
-    const keep = ["set-option", "-g", "remain-on-exit", "on", ";"];
-    // A single word would be run by a shell, and not every shell makes way for it.
-    const session = ["new-session", "-d", ...size, "-c", directory, "--", "env", ...command];
+    const [file = "", ...words] = command;
+    const size = { cols: columns, rows };
+    this.#emulator = new headless.Terminal({ ...size, allowProposedApi: true });
+    this.#followCursor();
+    this.#pty = spawn(file, words, {
+      ...size,
+      name: env["TERM"] ?? "xterm-256color",
+      cwd: directory,
+      env,
+    });
     leftovers.add(this);
-    execFileSync("env", [...server, "start-server", ";", ...keep, ...session]);
-    this.pid = Number(this.#tmux("display-message", "-p", "#{pane_pid}"));
-    this.#socketPath = this.#tmux("display-message", "-p", "#{socket_path}").trim();
+    this.#pty.onData((text) => this.#emulator.write(text));
+    this.#pty.onExit(() => {
+      this.#hasEnded = true;
+    });
+    // Programs ask the terminal what it is and where the cursor is. The emulator answers as if by keys.
+    this.#emulator.onData((answer) => this.#pty.write(answer));
   }
 
-  /** Keys by the names that tmux gives them: `Enter`, `Escape`, `C-c`. */
+  /** The process id of the command. */
+  get pid(): number {
+    return this.#pty.pid;
+  }
+
+  /** Keys by name: `Enter`, `Escape`, `Home`, `Down`, `BTab` (shift and tab), `C-c`, or one character. */
   press(...keys: readonly string[]): void {
-    this.#tmux("send-keys", ...keys);
+    const { applicationCursorKeysMode } = this.#emulator.modes;
+    for (const key of keys) this.#pty.write(bytesOf(key, applicationCursorKeysMode));
   }
 
   type(text: string): void {
-    this.#tmux("send-keys", "-l", text);
+    this.#pty.write(text);
   }
 
-  /** What a person sees now; a space is a space. */
+  /** What a person sees now, one line for each row, without the blanks at its end. */
   screen(): string {
-    return this.#tmux("capture-pane", "-p").replaceAll("\u00a0", " ");
+    const { cols } = this.#emulator;
+    return this.#rows()
+      .map((line) =>
+        line.translateToString(false, 0, cols).replace(/ +$/, "").replaceAll("\u00a0", " "),
+      )
+      .join("\n");
   }
 
-  /** The same, with the sequences that colour it. */
-  colouredScreen(): string {
-    return this.#tmux("capture-pane", "-p", "-e");
+  /** Whether anything on the screen has a colour, is bold, dim, inverse or underlined. */
+  get isStyled(): boolean {
+    const { cols } = this.#emulator;
+    return this.#rows().some((line) => {
+      for (let column = 0; column < cols; column += 1) {
+        if (line.getCell(column)?.isAttributeDefault() === false) return true;
+      }
+      return false;
+    });
+  }
+
+  get modes(): ScreenModes {
+    const { modes, buffer } = this.#emulator;
+    return {
+      // Its properties are getters: they must be read now to be compared later.
+      applicationCursorKeysMode: modes.applicationCursorKeysMode,
+      applicationKeypadMode: modes.applicationKeypadMode,
+      bracketedPasteMode: modes.bracketedPasteMode,
+      insertMode: modes.insertMode,
+      mouseTrackingMode: modes.mouseTrackingMode,
+      originMode: modes.originMode,
+      reverseWraparoundMode: modes.reverseWraparoundMode,
+      sendFocusMode: modes.sendFocusMode,
+      synchronizedOutputMode: modes.synchronizedOutputMode,
+      wraparoundMode: modes.wraparoundMode,
+      isOnAlternateScreen: buffer.active.type === "alternate",
+      isCursorVisible: this.#isCursorVisible,
+    };
   }
 
   resize(columns: number, rows: number): void {
-    this.#tmux("resize-window", "-x", String(columns), "-y", String(rows));
-  }
-
-  /** What tmux knows about it, such as `#{alternate_on}`. */
-  ask(format: string): string {
-    return this.#tmux("display-message", "-p", format).trim();
+    this.#emulator.resize(columns, rows);
+    this.#pty.resize(columns, rows);
   }
 
   /** Resolves when a person could read it; with the time, which is monotonic. */
@@ -97,7 +146,7 @@ export class Terminal implements Disposable {
   /** Resolves when the command has ended. */
   async ends(): Promise<number> {
     const giveUpAtMs = performance.now() + patienceMs;
-    while (!this.hasEnded) {
+    while (!this.#hasEnded) {
       assert(performance.now() < giveUpAtMs, `the command never ended:\n${this.screen()}`);
       await sleep(lookEveryMs);
     }
@@ -105,7 +154,29 @@ export class Terminal implements Disposable {
   }
 
   get hasEnded(): boolean {
-    return this.ask("#{pane_dead}") === "1";
+    return this.#hasEnded;
+  }
+
+  #rows(): readonly IBufferLine[] {
+    const { active } = this.#emulator.buffer;
+    return Array.from({ length: this.#emulator.rows }, (_, row) => {
+      const line = active.getLine(active.baseY + row);
+      assert(line);
+      return line;
+    });
+  }
+
+  /** The emulator does not tell whether the cursor is visible: `CSI ? 25 h` shows it, `CSI ? 25 l` hides it. */
+  #followCursor(): void {
+    for (const [final, isVisible] of [
+      ["h", true],
+      ["l", false],
+    ] as const) {
+      this.#emulator.parser.registerCsiHandler({ prefix: "?", final }, (modes) => {
+        if (modes.includes(25)) this.#isCursorVisible = isVisible;
+        return false;
+      });
+    }
   }
 
   async #until(
@@ -126,18 +197,34 @@ export class Terminal implements Disposable {
     }
   }
 
-  #tmux(...words: readonly string[]): string {
-    return execFileSync("tmux", ["-L", this.socket, ...words], { encoding: "utf8" });
-  }
-
+  /** Ends the command. The kernel then hangs up on all that the command started in the foreground. */
   [Symbol.dispose](): void {
-    if (!leftovers.delete(this)) return;
-    spawnSync("tmux", ["-L", this.socket, "kill-server"], { stdio: "ignore" });
-    rmSync(this.#socketPath, { force: true });
+    if (leftovers.delete(this) && !this.#hasEnded) this.#pty.kill("SIGKILL");
   }
 }
 
-/** Whoever is still there when this process ends before its tests do. */
+/** What a terminal sends for a key. Programs choose which of two forms the cursor keys have. */
+function bytesOf(key: string, isApplicationMode: boolean): string {
+  const cursor = isApplicationMode ? "\x1bO" : "\x1b[";
+  switch (key) {
+    case "Enter":
+      return "\r";
+    case "Escape":
+      return "\x1b";
+    case "BTab":
+      return "\x1b[Z";
+    case "Down":
+      return `${cursor}B`;
+    case "Home":
+      return `${cursor}H`;
+  }
+  const [, letter] = /^C-([a-z])$/.exec(key) ?? [];
+  if (letter !== undefined) return String.fromCharCode(letter.charCodeAt(0) & 0x1f);
+  assert.equal([...key].length, 1, `${key} is not the name of a key`);
+  return key;
+}
+
+/** Terminals that are still open when this process ends before its tests do. */
 const leftovers = new Set<Terminal>();
 process.once("exit", () => {
   for (const terminal of leftovers) terminal[Symbol.dispose]();
