@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { adopt, type BareTransport } from "./adopt.ts";
 import { collect, endOf, settled } from "./contract.ts";
 import { pairMemoryTransports } from "./memory.ts";
-import type { Transport } from "./transport.ts";
+import type { Frame, Transport } from "./transport.ts";
 
 const link = { kind: "memory", isPrivate: true } as const;
 
@@ -62,6 +62,15 @@ test("what happens to a transport of someone else's is an error of ours", async 
   assert.deepEqual([error?.code, error?.message], ["lost", "the cable is cut"]);
 });
 
+test("a transport of someone else's that closes within the handler of a frame is told to have ended", async () => {
+  const { near, receive } = abrupt();
+  const ended = endOf(near);
+  near.onFrame(() => void near.close("done"));
+  await new Promise(setImmediate);
+  receive({ n: 1 });
+  assert.equal((await ended).error, undefined);
+});
+
 test("what a transport of someone else's will not take was never queued", async () => {
   const { near } = pair({
     send: () => {
@@ -88,4 +97,30 @@ function pair(more: Partial<BareTransport> = {}): {
     ...more,
   };
   return { near: adopt(bare, link), far };
+}
+
+/** As memory transports of others are: what one side does, the other hears within the same call. */
+function abrupt(): {
+  readonly near: Transport;
+  receive(frame: Frame): void;
+} {
+  let [isClosed, hear, hearEnd] = [false, (_frame: Frame): unknown => undefined, (): void => {}];
+  const bare: BareTransport = {
+    get closed() {
+      return isClosed;
+    },
+    send: async () => {},
+    onFrame: (handler) => {
+      hear = handler;
+    },
+    onClose: (handler) => {
+      hearEnd = handler;
+    },
+    close: async () => {
+      if (isClosed) return;
+      isClosed = true;
+      hearEnd();
+    },
+  };
+  return { near: adopt(bare, link), receive: (frame) => void hear(frame) };
 }

@@ -165,6 +165,8 @@ export class Channel implements Transport {
     if (this.#isClosing || this.#end) return;
     if (!this.#isBusy && this.#waiting.length === 0 && this.#handleFrame) {
       this.#hand(arrival, this.#handleFrame);
+      // A carrier that closes at once may have ended within the handler, when nobody could be told of it.
+      if (this.#end) this.#pump();
       return;
     }
     this.#waiting.push(arrival);
