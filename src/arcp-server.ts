@@ -208,6 +208,7 @@ export class ARCPServer implements AsyncDisposable {
   static async open(options: ARCPServerOptions): Promise<ARCPServer> {
     await using opened = new AsyncDisposableStack();
     const { workerGraceMs, onFatal = stop } = options;
+    checkNumbers(options);
     const directory = directoryOf(options);
     const log: Log = opened.use(
       directory === undefined ? new MemoryLog() : SqliteLog.open(directory),
@@ -228,6 +229,7 @@ export class ARCPServer implements AsyncDisposable {
 
   /** On a plane that is there already, and is closed by whoever opened it. */
   constructor(plane: Plane, clock: Clock, settings: DoorSettings) {
+    checkNumbers(settings);
     const { logger, authorizeObserve, runtime, features, bearer } = settings;
     const { onFault = logger ? faultsTo(logger) : warn } = settings;
     const { provisioner, onRevocationFailure, onIssueFailure } = settings;
@@ -441,6 +443,14 @@ function directoryOf({ dataDirectory, eventLog }: ARCPServerOptions): string | u
     throw new TypeError("dataDirectory and eventLog name the same thing; give one of them");
   }
   return eventLog === "memory" ? undefined : (dataDirectory ?? eventLog);
+}
+
+/** A limit that is NaN is never reached, and would be no limit. */
+function checkNumbers(settings: DoorSettings): void {
+  for (const [name, value] of Object.entries(settings)) {
+    if (typeof value !== "number" || value >= 0) continue;
+    throw new RangeError(`${name} must be 0 or more, not ${value}`);
+  }
 }
 
 function faultsTo(logger: Logger): (fault: unknown) => void {

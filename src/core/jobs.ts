@@ -378,6 +378,11 @@ export function findAsked(jobs: Jobs, asked: Asked): Job | undefined {
 function submit(jobs: Jobs, command: SubmitJob, nowMs: number): Decision<JobEvent> {
   const { agent, capabilities, expiresAt, input, runMsMax, key, parentId, delegateId } = command;
   if (agent.refusal) return agent;
+  // Of NaN no time is ever later, and the job would have no limit at all.
+  if (runMsMax !== undefined && !(runMsMax > 0 && Number.isFinite(runMsMax))) {
+    const message = `the time limit must be a finite number of milliseconds above 0, not ${runMsMax}`;
+    return refuse("invalid_argument", message);
+  }
   const asked = grants.readGrant({ capabilities, expiresAt }, nowMs);
   if (asked.refusal) return asked;
   const placed = place(jobs, command, asked, nowMs);

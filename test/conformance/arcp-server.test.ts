@@ -10,7 +10,13 @@ import { limits as doorLimits } from "../../src/doors/arcp/index.ts";
 import { limits as runtimeLimits } from "../../src/runtime/limits.ts";
 import { collectLines } from "../../src/testing/collected-lines.ts";
 import { temporaryDirectory } from "../../src/testing/temporary.ts";
-import { fromChild, pairMemoryTransports } from "../../src/transport/index.ts";
+import {
+  adopt,
+  type BareTransport,
+  type Frame,
+  fromChild,
+  pairMemoryTransports,
+} from "../../src/transport/index.ts";
 import { limits as transportLimits } from "../../src/transport/limits.ts";
 import { features, limits as wireLimits } from "../../src/wire/arcp/index.ts";
 
@@ -344,6 +350,75 @@ test("[ARCP-230] [ARCP-232] a runtime is mounted on one path of a server that is
   await assert.rejects(again);
   http.close();
   http.closeAllConnections();
+});
+
+test("[ARCP-204] a server closes after a client on a memory transport of someone else's ran a job and left", async () => {
+  await using server = await ARCPServer.open({ bearer });
+  server.registerAgent("echo", async (input) => input);
+  const [ours, theirs] = abruptPair();
+  const link = { kind: "memory", isPrivate: true } as const;
+  const { done } = server.accept(adopt(theirs, link));
+  const client = await ARCPClient.connect(adopt(ours, link), { token: "demo-token" });
+  const job = await client.submit({ agent: "echo", input: 1 });
+  assert.equal((await job.done).result, 1);
+  await client.close();
+  await done;
+  await server.close();
+});
+
+/** As memory transports of others are: what one end does, the other hears within the same call. */
+function abruptPair(): readonly [BareTransport, BareTransport] {
+  class End implements BareTransport {
+    closed = false;
+    other: End | undefined;
+    hear: (frame: Frame) => void | Promise<void> = () => undefined;
+    #hearEnd = (): void => undefined;
+
+    async send(frame: Frame): Promise<void> {
+      await this.other?.hear(frame);
+    }
+
+    onFrame(handler: (frame: Frame) => void | Promise<void>): void {
+      this.hear = handler;
+    }
+
+    onClose(handler: () => void): void {
+      this.#hearEnd = handler;
+    }
+
+    async close(): Promise<void> {
+      if (this.closed) return;
+      this.closed = true;
+      this.#hearEnd();
+      await this.other?.close();
+    }
+  }
+  const [one, two] = [new End(), new End()];
+  [one.other, two.other] = [two, one];
+  return [one, two];
+}
+
+test("a setting that is no number is refused, not taken for no bound", async () => {
+  for (const setting of ["jobsPerSessionMax", "sessionsPerPrincipalMax", "resultBytesMax"]) {
+    for (const wrong of [Number.NaN, -1]) {
+      const message = `${setting} must be 0 or more, not ${wrong}`;
+      await assert.rejects(ARCPServer.open({ bearer, [setting]: wrong }), { message });
+    }
+  }
+});
+
+test("[ARCP-107] a time limit that is no number is refused, not taken for no limit", async () => {
+  await using server = await ARCPServer.open({ bearer });
+  server.registerAgent("echo", async (input) => input);
+  for (const runMsMax of [Number.NaN, Number.POSITIVE_INFINITY, 0, -1]) {
+    const { refusal } = await server.submit({
+      principal: "ada",
+      agent: "echo",
+      input: "1",
+      runMsMax,
+    });
+    assert.equal(refusal?.code, "invalid_argument", `${runMsMax}`);
+  }
 });
 
 test("[ARCP-233] a runtime brings no framework along", async () => {
