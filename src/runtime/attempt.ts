@@ -200,9 +200,7 @@ export function readWord(
 ): { readonly body: string; readonly spent?: Amount } {
   const problem = checkBody(kind, body);
   if (problem) {
-    throw new ArcpError("INVALID_REQUEST", `${problem.path}: ${problem.message}`, {
-      details: { path: problem.path },
-    });
+    throw new ArcpError("INVALID_REQUEST", problem.message, { details: { path: problem.path } });
   }
   if (kind === "status" && hasValue(body as JsonObject)) {
     throw new ArcpError("INVALID_REQUEST", "a newer value is told by rotateCredential alone", {

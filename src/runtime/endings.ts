@@ -54,7 +54,7 @@ export class Endings {
     if (!streamed) return result === undefined ? undefined : JSON.parse(result);
     const told = this.#plane.stream(`job/${jobId}`);
     const { value, problem } = await assembleResult(told, streamed.resultId);
-    if (problem) throw new ArcpError("INTERNAL_ERROR", `${problem.path}: ${problem.message}`);
+    if (problem) throw new ArcpError("INTERNAL_ERROR", problem.message);
     return value;
   }
 }

@@ -213,6 +213,8 @@ test("[ARCP-121] [ARCP-122] [ARCP-156] words that are none are told to who says 
     await assert.rejects(context.emitEvent("mood", {}), { code: "INVALID_REQUEST" });
     await assert.rejects(context.metric({ name: "x", value: Number.NaN }), {
       code: "INVALID_REQUEST",
+      message: "body.value must be a finite number",
+      details: { path: "body.value" },
     });
     await assert.rejects(context.metric({ name: "cost.x", value: -1, unit: "USD" }), {
       code: "INVALID_REQUEST",
@@ -220,6 +222,19 @@ test("[ARCP-121] [ARCP-122] [ARCP-156] words that are none are told to who says 
     return "ok";
   });
   assert.deepEqual(told, [begun, 'success "ok"']);
+});
+
+test("[ARCP-121] a checksum of any form is carried, because the protocol names none", async () => {
+  await using scene = await Scene.open();
+  const told = await scene.run(async (_, context) => {
+    await context.artifactRef({
+      uri: "file:///a",
+      content_type: "text/plain",
+      sha256: "sha256:0a",
+    });
+    return "ok";
+  });
+  assert.equal(told.at(-1), 'success "ok"');
 });
 
 test("two costs of 1e308 are refused, and every event of the job can be read again", async () => {

@@ -21,6 +21,11 @@ const right: readonly (readonly [string, unknown])[] = [
   ["metric", { name: "cost.x", value: 1, unit: "USD", dimensions: { a: "b" } }],
   ["artifact_ref", { uri: "u", content_type: "text/plain" }],
   ["artifact_ref", { uri: "u", content_type: "text/plain", byte_size: 0, sha256: "a".repeat(64) }],
+  [
+    "artifact_ref",
+    { uri: "u", content_type: "text/plain", sha256: "sha256:47DEQpj8HBSa+/TImW+5JA==" },
+  ],
+  ["artifact_ref", { uri: "u", content_type: "text/plain", sha256: "" }],
   ["delegate", { delegate_id: "d", agent: "a" }],
   [
     "delegate",
@@ -71,7 +76,7 @@ const wrong: readonly (readonly [string, unknown, string])[] = [
   ["metric", { name: "n", value: "1" }, "body.value"],
   ["artifact_ref", { uri: "u" }, "body.content_type"],
   ["artifact_ref", { uri: "u", content_type: "t", byte_size: -1 }, "body.byte_size"],
-  ["artifact_ref", { uri: "u", content_type: "t", sha256: "abc" }, "body.sha256"],
+  ["artifact_ref", { uri: "u", content_type: "t", sha256: 7 }, "body.sha256"],
   ["delegate", { delegate_id: "d" }, "body.agent"],
   [
     "delegate",

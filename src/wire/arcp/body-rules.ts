@@ -60,7 +60,8 @@ const table: Readonly<Record<Kind, Readonly<Record<string, Expected>>>> = {
     uri: name,
     content_type: name,
     byte_size: optional(count),
-    sha256: optional(required("64 hex digits", isSha256)),
+    // The protocol names no format: hexadecimal, Base64 and prefixed forms are all in use.
+    sha256: optional(text),
   },
   delegate: {
     delegate_id: name,
@@ -121,10 +122,6 @@ function checkToolResult({ result, error }: JsonObject): Problem | undefined {
 export function isBeyondTotal(body: JsonObject): boolean {
   const { current, total } = body;
   return typeof current === "number" && typeof total === "number" && current > total;
-}
-
-function isSha256(value: unknown): boolean {
-  return typeof value === "string" && /^[0-9a-fA-F]{64}$/.test(value);
 }
 
 function required(words: string, isRight: (value: unknown) => boolean): Expected {
