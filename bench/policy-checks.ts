@@ -6,13 +6,13 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import {
+  type AccessQuery,
   check,
   emptyState,
   evolve,
   type OwnState,
   type Policy,
   policyId,
-  type Question,
 } from "../src/core/index.ts";
 import { median, type Spread, spreadOf } from "./measure.ts";
 import { printNumber, type Report, type Row } from "./report.ts";
@@ -55,7 +55,7 @@ export async function run(report: Report): Promise<void> {
   for (const [label, hostile] of hostileCases()) {
     report.say(label);
     const state = given(hostile.policies);
-    const ask = (): unknown => check(state.entitlements, hostile.question);
+    const ask = (): unknown => check(state.entitlements, hostile.query);
     report.add(`100,000 policies, ${label}`, asRow(time({ times: hostile.times }, ask)));
   }
   report.note(
@@ -67,9 +67,12 @@ export async function run(report: Report): Promise<void> {
 }
 
 /** Families, shuffled, so that neighbours in memory are not neighbours in meaning. */
-function families(count: number): { policies: readonly Policy[]; questions: readonly Question[] } {
+function families(count: number): {
+  policies: readonly Policy[];
+  questions: readonly AccessQuery[];
+} {
   const policies: Policy[] = [];
-  const questions: Question[] = [];
+  const questions: AccessQuery[] = [];
   for (let family = 0; policies.length < count; family++) {
     const subject = `agent:team-${family}-worker-${family % 7}`;
     const resource = `tool:web-x${family}-fetch-y${family % 9}`;
@@ -127,7 +130,7 @@ function inner(family: number, end: string): readonly Rule[] {
 
 type Hostile = {
   readonly policies: readonly Policy[];
-  readonly question: Question;
+  readonly query: AccessQuery;
   readonly times: number;
 };
 
@@ -138,7 +141,7 @@ function hostileCases(): readonly (readonly [label: string, hostile: Hostile])[]
   const half = numbers.slice(0, 32_000);
   const make = (times: number, subject: string, pattern: (number: number) => string): Hostile => ({
     times,
-    question: flatten({ subject, action: "call", resource: "tool:browser" }),
+    query: flatten({ subject, action: "call", resource: "tool:browser" }),
     policies: Array.from({ length: 100_000 }, (_, number) =>
       flatten(makePolicy(`${number}`, [pattern(number), "call", "*"], "allow")),
     ),

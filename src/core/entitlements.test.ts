@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { deletePolicy, setPolicy } from "../testing/commands.ts";
 import { Crowd } from "../testing/crowd.ts";
 import {
+  type AccessQuery,
   check,
   decide,
   emptyEntitlements,
@@ -12,15 +13,14 @@ import {
   type OwnEntitlements,
   type Policy,
   type PolicyCommand,
-  type Question,
 } from "./entitlements.ts";
 import { type PolicyId, policyId } from "./ids.ts";
 import { limits } from "./limits.ts";
 
-const question = { subject: "agent:scraper", action: "call", resource: "tool:browser" };
+const query = { subject: "agent:scraper", action: "call", resource: "tool:browser" };
 
 test("where no policy applies the answer is no, and nobody is named", () => {
-  assert.deepEqual(check(emptyEntitlements(), question), { allowed: false });
+  assert.deepEqual(check(emptyEntitlements(), query), { allowed: false });
 });
 
 test("a policy applies only if all three parts match", () => {
@@ -29,7 +29,7 @@ test("a policy applies only if all three parts match", () => {
     setPolicy("action", "allow", "agent:scraper read tool:browser"),
     setPolicy("resource", "allow", "agent:scraper call tool:sql"),
   );
-  assert.deepEqual(check(entitlements, question), { allowed: false });
+  assert.deepEqual(check(entitlements, query), { allowed: false });
 });
 
 test("a deny beats every allow, however narrow", () => {
@@ -38,26 +38,26 @@ test("a deny beats every allow, however narrow", () => {
     setPolicy("z", "deny", "* * *"),
     setPolicy("b", "allow", "agent:* call tool:*"),
   );
-  const answer = check(entitlements, question);
+  const answer = check(entitlements, query);
   assert.equal(answer.allowed, false);
   assert.equal(answer.decidedBy?.id, "z");
 });
 
 test("among several that decide alike, the one with the smallest id is named", () => {
   const allow = ["b", "a", "B", "10", "9"].map((id) => setPolicy(id, "allow", "* * *"));
-  assert.equal(check(given(...allow), question).decidedBy?.id, "10");
+  assert.equal(check(given(...allow), query).decidedBy?.id, "10");
   const deny = ["d2", "d1"].map((id) => setPolicy(id, "deny", "* * *"));
-  assert.equal(check(given(...allow, ...deny), question).decidedBy?.id, "d1");
+  assert.equal(check(given(...allow, ...deny), query).decidedBy?.id, "d1");
 });
 
 test("setting a policy again replaces all of it, and deleting it takes it back", () => {
   const entitlements = given(setPolicy("p", "allow", "* call *"), setPolicy("p", "deny", "x y z"));
   assert.equal(entitlements.policies.size, 1);
-  assert.equal(check(entitlements, question).allowed, false);
+  assert.equal(check(entitlements, query).allowed, false);
   carryOut(entitlements, setPolicy("p", "allow", "* * *"));
-  assert.equal(check(entitlements, question).allowed, true);
+  assert.equal(check(entitlements, query).allowed, true);
   carryOut(entitlements, deletePolicy("p"));
-  assert.equal(check(entitlements, question).allowed, false);
+  assert.equal(check(entitlements, query).allowed, false);
 });
 
 test("deleting what is not there is no mistake, and no fact", () => {
@@ -102,8 +102,8 @@ test("so do policies whose patterns are next to each other", () => {
     .tuple(pieces, filler, pieces)
     .map(([before, filled, after]) => [...before, filled, ...after].join(""));
   const commands = fc.array(step({ pattern, ids: 30 }), { minLength: 10, maxLength: 60 });
-  const questions = fc.array(fc.oneof(asked(text), asked()), { minLength: 1, maxLength: 6 });
-  fc.assert(fc.property(commands, questions, askAlike), { numRuns: 500 });
+  const queries = fc.array(fc.oneof(asked(text), asked()), { minLength: 1, maxLength: 6 });
+  fc.assert(fc.property(commands, queries, askAlike), { numRuns: 500 });
 });
 
 test("a thousand policies answer like one by one, also after most of them are gone", () => {
@@ -119,17 +119,17 @@ test("a thousand policies answer like one by one, also after most of them are go
     const effect = team % 3 === 0 ? "deny" : "allow";
     carryOut(entitlements, setPolicy(`i${team}`, effect, `agent:* call ${tool}`));
   }
-  const questions = teams.map((team) => ({
+  const queries = teams.map((team) => ({
     subject: `agent:${team}-1`,
     action: "call",
     resource: `tool:x-${team}-y-${team % 5}`,
   }));
-  for (const question of questions) assertAlike(entitlements, question);
+  for (const query of queries) assertAlike(entitlements, query);
   for (const team of teams.filter((team) => team % 10 !== 0)) {
     for (const kind of ["e", "p", "i"]) carryOut(entitlements, deletePolicy(`${kind}${team}`));
   }
   assert.equal(entitlements.policies.size, 102);
-  for (const question of questions) assertAlike(entitlements, question);
+  for (const query of queries) assertAlike(entitlements, query);
 });
 
 test("of many that say the same, whichever is deleted, the weightiest that is left decides", () => {
@@ -165,8 +165,8 @@ test("an explanation names all that apply: the denies by id, then the allows by 
     setPolicy("c", "deny", "* call *"),
     setPolicy("0", "deny", "* read *"),
   );
-  const { applying, unnamed, ...answer } = explain(entitlements, question);
-  assert.deepEqual(answer, check(entitlements, question));
+  const { applying, unnamed, ...answer } = explain(entitlements, query);
+  assert.deepEqual(answer, check(entitlements, query));
   assert.equal(answer.decidedBy, applying[0]);
   assert.deepEqual(
     applying.map(({ id }) => id),
@@ -177,18 +177,18 @@ test("an explanation names all that apply: the denies by id, then the allows by 
 
 test("where nothing applies there is nothing to explain", () => {
   const entitlements = given(setPolicy("a", "allow", "agent:parser * *"));
-  assert.deepEqual(explain(entitlements, question), { allowed: false, applying: [], unnamed: 0 });
+  assert.deepEqual(explain(entitlements, query), { allowed: false, applying: [], unnamed: 0 });
 });
 
 test("an explanation names so many, and says how many it leaves out", () => {
   const many = Array.from({ length: limits.explainedPoliciesMax + 20 }, (_, number) =>
     setPolicy(String(999 - number), number % 2 === 0 ? "deny" : "allow", "* * *"),
   );
-  const { applying, unnamed } = explain(given(...many), question);
+  const { applying, unnamed } = explain(given(...many), query);
   assert.equal(applying.length, limits.explainedPoliciesMax);
   assert.equal(unnamed, 20);
   assert.deepEqual(applying, sorted(many.map(({ policy }) => policy)).slice(0, applying.length));
-  assert.equal(explain(given(...many), question, 0).allowed, false);
+  assert.equal(explain(given(...many), query, 0).allowed, false);
 });
 
 test("policies that all begin alike, or with a star, or with many, are answered in no time", () => {
@@ -208,11 +208,11 @@ test("policies that all begin alike, or with a star, or with many, are answered 
     );
     const started = process.cpuUsage();
     for (let times = 0; times < 5; times++) {
-      const { applying } = explain(entitlements, { ...question, subject });
+      const { applying } = explain(entitlements, { ...query, subject });
       assert(applying.length > 0);
     }
     assert(process.cpuUsage(started).user < 1_500_000, `${rule(7)} takes too long`);
-    assertAlike(entitlements, { ...question, subject });
+    assertAlike(entitlements, { ...query, subject });
   }
 });
 
@@ -246,35 +246,35 @@ function step({
 
 function asked(
   text: fc.Arbitrary<string> = fc.string({ unit: fc.constantFrom("a", "b", "*"), maxLength: 8 }),
-): fc.Arbitrary<Question> {
+): fc.Arbitrary<AccessQuery> {
   return fc.record({ subject: text, action: fc.constantFrom("a", "ab", ""), resource: text });
 }
 
 /** Also in between: what was deleted must not answer, and asking must leave nothing behind. */
-function askAlike(steps: readonly Step[], questions: readonly Question[]): void {
+function askAlike(steps: readonly Step[], queries: readonly AccessQuery[]): void {
   const entitlements = emptyEntitlements();
   for (const [index, { isDelete, policy }] of steps.entries()) {
     carryOut(entitlements, isDelete ? deletePolicy(policy.id) : { type: "policy.set", policy });
-    const question = questions[index % questions.length];
-    if (question) assertAlike(entitlements, question);
+    const query = queries[index % queries.length];
+    if (query) assertAlike(entitlements, query);
   }
-  for (const question of questions) assertAlike(entitlements, question);
+  for (const query of queries) assertAlike(entitlements, query);
 }
 
 /** The rules, word for word: every policy is asked. */
-function assertAlike(entitlements: OwnEntitlements, question: Question): void {
+function assertAlike(entitlements: OwnEntitlements, query: AccessQuery): void {
   const applying = sorted(
     [...entitlements.policies.values()].filter((policy) =>
       (["subject", "action", "resource"] as const).every((field) =>
-        matches(policy[field], question[field]),
+        matches(policy[field], query[field]),
       ),
     ),
   );
   const [deciding] = applying;
-  const answer = check(entitlements, question);
+  const answer = check(entitlements, query);
   assert.equal(answer.allowed, deciding?.effect === "allow");
   assert.equal(answer.decidedBy, deciding);
-  const explained = explain(entitlements, question, applying.length);
+  const explained = explain(entitlements, query, applying.length);
   assert.deepEqual(explained, { ...answer, applying, unnamed: 0 });
 }
 

@@ -36,16 +36,16 @@ export type PolicyEvent = {
   readonly policy: Policy;
 };
 
-export type Question = {
+export type AccessQuery = {
   readonly subject: string;
   readonly action: string;
   readonly resource: string;
 };
 
 /** `decidedBy` is absent when no policy applies. */
-export type Answer = { readonly allowed: boolean; readonly decidedBy?: Policy };
+export type AccessVerdict = { readonly allowed: boolean; readonly decidedBy?: Policy };
 
-export type Explanation = Answer & {
+export type Explanation = AccessVerdict & {
   /** The deciding one first, then the other denies and then the allows, each by id. */
   readonly applying: readonly Policy[];
   /** How many more apply, all weighing less than these. */
@@ -72,8 +72,8 @@ export function decide(entitlements: Entitlements, command: PolicyCommand): Deci
 }
 
 /** Among several that decide alike, the one with the smallest id is named. */
-export function check(entitlements: Entitlements, question: Question): Answer {
-  const decidedBy = entitlements.index.weightiest(question);
+export function check(entitlements: Entitlements, query: AccessQuery): AccessVerdict {
+  const decidedBy = entitlements.index.weightiest(query);
   if (!decidedBy) return { allowed: false };
   return { allowed: decidedBy.effect === "allow", decidedBy };
 }
@@ -81,19 +81,19 @@ export function check(entitlements: Entitlements, question: Question): Answer {
 /** The same answer, with all that apply: what else would have decided, and what is overruled. */
 export function explain(
   entitlements: Entitlements,
-  question: Question,
+  query: AccessQuery,
   namedMax: number = limits.explainedPoliciesMax,
 ): Explanation {
   const applying: Policy[] = [];
   let count = 0;
-  entitlements.index.visitApplying(question, (policy) => {
+  entitlements.index.visitApplying(query, (policy) => {
     count += 1;
     const last = applying[namedMax - 1];
     if (last && weighsMore(last, policy)) return;
     applying.splice(placeOf(policy, applying), 0, policy);
     if (applying.length > namedMax) applying.pop();
   });
-  return { ...check(entitlements, question), applying, unnamed: count - applying.length };
+  return { ...check(entitlements, query), applying, unnamed: count - applying.length };
 }
 
 /** Before the first that weighs less. */

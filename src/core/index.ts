@@ -26,12 +26,12 @@ export {
 } from "./decision.ts";
 export type { Election } from "./elections.ts";
 export {
-  type Answer,
+  type AccessQuery,
+  type AccessVerdict,
   check,
   type Explanation,
   explain,
   type Policy,
-  type Question,
 } from "./entitlements.ts";
 export {
   type Event,

@@ -1,5 +1,5 @@
 /**
- * Which policies apply to a question, without asking them all. Each field of the question is matched
+ * Which policies apply to a query, without asking them all. Each field of the query is matched
  * against the patterns that policies have there; a policy applies when all three of its patterns were
  * matched, which is three comparisons of numbers. So as not to do even that for every policy, each is
  * filed under one of its three patterns, the one that has fewest, and is looked for only there.
@@ -7,7 +7,7 @@
  * What is filed under a pattern is a heap, the weightiest on top: where a policy applies, those below it
  * need not be looked at, and neither do those that weigh less than one that was found elsewhere.
  */
-import type { Policy, Question } from "./entitlements.ts";
+import type { AccessQuery, Policy } from "./entitlements.ts";
 import type { PolicyId } from "./ids.ts";
 import { type KnownPattern, PatternIndex } from "./pattern-index.ts";
 
@@ -65,16 +65,16 @@ export class PolicyIndex {
   }
 
   /** Of those that apply, the one that weighs most. */
-  weightiest(question: Question): Policy | undefined {
-    const turn = this.#match(question);
+  weightiest(query: AccessQuery): Policy | undefined {
+    const turn = this.#match(query);
     let best = weightiestOf(this.#subjects, turn, undefined);
     best = weightiestOf(this.#actions, turn, best);
     return weightiestOf(this.#resources, turn, best)?.policy;
   }
 
   /** All that apply, in no order. */
-  visitApplying(question: Question, visit: (policy: Policy) => void): void {
-    const turn = this.#match(question);
+  visitApplying(query: AccessQuery, visit: (policy: Policy) => void): void {
+    const turn = this.#match(query);
     for (const index of [this.#subjects, this.#actions, this.#resources]) {
       for (let at = 0; at < index.matchedCount; at++) {
         for (const filed of index.matched[at]?.policies ?? []) {
@@ -84,7 +84,7 @@ export class PolicyIndex {
     }
   }
 
-  #match({ subject, action, resource }: Question): number {
+  #match({ subject, action, resource }: AccessQuery): number {
     const turn = ++this.#turn;
     this.#subjects.match(subject, turn);
     this.#actions.match(action, turn);

@@ -1,12 +1,12 @@
 /** What a command must come to, by the letter of the contract, in the plainest words that will do. */
 import { isDeepStrictEqual } from "node:util";
 import type {
+  AccessQuery,
+  AccessVerdict,
   AgentId,
-  Answer,
   ClaimTask,
   Command,
   Policy,
-  Question,
   State,
   Task,
 } from "../../src/core/index.ts";
@@ -133,11 +133,11 @@ export function fitting(state: State, { agentId, types }: ClaimTask): number {
 }
 
 /** Deny wins; then allow; else no. Of several, the smallest id is named. */
-export function judge(policies: Iterable<Policy>, question: Question): Answer {
+export function judge(policies: Iterable<Policy>, query: AccessQuery): AccessVerdict {
   const applying = [...policies]
-    .filter(({ subject }) => stars(subject).test(question.subject))
-    .filter(({ action }) => stars(action).test(question.action))
-    .filter(({ resource }) => stars(resource).test(question.resource))
+    .filter(({ subject }) => stars(subject).test(query.subject))
+    .filter(({ action }) => stars(action).test(query.action))
+    .filter(({ resource }) => stars(resource).test(query.resource))
     .sort((one, other) => (one.id < other.id ? -1 : 1));
   const deciding = applying.find(({ effect }) => effect === "deny") ?? applying[0];
   if (!deciding) return { allowed: false };
