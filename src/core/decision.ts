@@ -2,6 +2,7 @@
 import type { Decimal } from "./decimal.ts";
 import type { JobId } from "./ids.ts";
 import type { Lease } from "./leases.ts";
+import type { Question } from "./questions.ts";
 
 /** A closed set and part of the API: never renamed. `docs/errors.md` says what a caller should do. */
 export type RefusalCode =
@@ -28,6 +29,9 @@ export type RefusalCode =
   | "job_not_found"
   | "attempt_over"
   | "session_gone"
+  | "question_not_found"
+  | "question_closed"
+  | "answer_invalid"
   | "limit_reached"
   | "unavailable";
 
@@ -43,6 +47,8 @@ export type Refusal = {
   readonly left?: { readonly currency: string; readonly amount: Decimal };
   /** With `key_reused`: the job that has the key. */
   readonly jobId?: JobId;
+  /** With `question_closed`: how it ended, and who answered it. */
+  readonly question?: Question;
 };
 
 export type Refused = { readonly refusal: Refusal };

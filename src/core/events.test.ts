@@ -5,6 +5,9 @@ import { BareLoop } from "../testing/bare-loop.ts";
 import {
   acquire,
   amount,
+  answerQuestion,
+  askAsAgent,
+  askAsJob,
   campaign,
   cancel,
   cancelJob,
@@ -32,6 +35,7 @@ import {
   settle,
   startJob,
   submitJob,
+  withdrawQuestion,
 } from "../testing/commands.ts";
 import {
   type Event,
@@ -232,6 +236,11 @@ function workDay(loop: BareLoop): void {
   loop.accept({ type: "session.reject", ...rejected, failure });
   loop.accept(followJob("ada", "job_4"));
   loop.accept(startJob("job_4"));
+  loop.accept(askAsJob("job_4", "colour", { expects: { of: "choice", choices: ["red", 'a"b'] } }));
+  loop.accept(answerQuestion("colour", "red"));
+  loop.accept(register("asking", { ttlMs: 200_000 }));
+  loop.accept(askAsAgent("asking", "captcha", { timeoutMs: 1_000 }));
+  loop.accept(withdrawQuestion({ of: "agent", agentId: agentId("asking") }, "captcha"));
   for (let index = 0; index < 1_100; index += 1) loop.accept(emit("job_4"));
   loop.accept({ type: "session.acknowledge", ...second, eventSequence: 1 });
   const { sessionId: id } = rejected;

@@ -12,6 +12,7 @@ import type { JobEvent } from "./jobs.ts";
 import { isJson } from "./json-text.ts";
 import type { LeaseEvent } from "./leases.ts";
 import type { ObservedEvent } from "./observed.ts";
+import type { QuestionEvent } from "./questions.ts";
 import type { RegistryEvent } from "./registry.ts";
 import type { SessionEvent } from "./sessions.ts";
 import { type TaskEvent, withDefaults } from "./tasks.ts";
@@ -37,7 +38,8 @@ export type Event =
   | ObservedEvent
   | JobEvent
   | CredentialEvent
-  | SessionEvent;
+  | SessionEvent
+  | QuestionEvent;
 export type EventType = Event["type"];
 
 /**
@@ -98,19 +100,27 @@ export const topics: Readonly<Record<EventType, string>> = {
   "session.followed": "",
   "session.left": "",
   "session.rejected": "",
+  "question.asked": "",
+  "question.answered": "",
+  "question.closed": "",
+  "question.forgotten": "",
   "plane.opened": "",
   "plane.resumed": "",
 };
 
-/** What happens to jobs, to what was made for them, and to the sessions that ask for them. */
-export type WorkEvent = JobEvent | CredentialEvent | SessionEvent;
+/** What happens to jobs, to what was made for them, to the sessions that ask for them, and to questions. */
+export type WorkEvent = JobEvent | CredentialEvent | SessionEvent | QuestionEvent;
 
 export function isWorkEvent(event: Event): event is WorkEvent {
-  return ["job.", "credential.", "session."].some((start) => event.type.startsWith(start));
+  return ["job.", "credential.", "session.", "question."].some((start) =>
+    event.type.startsWith(start),
+  );
 }
 
-/** The job that it is about, or else the session. */
+/** The question that it is about, or else the job, or else the session. */
 export function idOfWork(event: WorkEvent): string {
+  if ("question" in event) return event.question.id;
+  if ("questionId" in event) return event.questionId;
   if ("job" in event) return event.job.id;
   if ("jobId" in event) return event.jobId;
   if ("credential" in event) return event.credential.jobId;

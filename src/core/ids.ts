@@ -18,6 +18,9 @@ export type JobId = Branded<string, "JobId">;
 /** One caller's conversation, over as many connections as it takes. */
 export type SessionId = Branded<string, "SessionId">;
 
+/** Something that a job or an agent asks a person. */
+export type QuestionId = Branded<string, "QuestionId">;
+
 /** A fencing token. Of two holders of one task, the later has the larger token. */
 export type Token = Branded<bigint, "Token">;
 /** Counts the changes of leader of one group. */
@@ -30,5 +33,6 @@ export const policyId = (text: string): PolicyId => text as PolicyId;
 export const observedId = (text: string): ObservedId => text as ObservedId;
 export const jobId = (text: string): JobId => text as JobId;
 export const sessionId = (text: string): SessionId => text as SessionId;
+export const questionId = (text: string): QuestionId => text as QuestionId;
 export const token = (value: bigint): Token => value as Token;
 export const term = (value: bigint): Term => value as Term;

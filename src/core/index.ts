@@ -82,6 +82,8 @@ export {
   observedId,
   type PolicyId,
   policyId,
+  type QuestionId,
+  questionId,
   type SessionId,
   sessionId,
   type TaskId,
@@ -123,9 +125,27 @@ export {
   overdue,
   type State,
   type Stir,
+  stateOfJob,
   stirOf,
 } from "./machine.ts";
 export { type Observed, type ObservedState, observedStates } from "./observed.ts";
+export {
+  type Answerer,
+  type Asker,
+  type AskerName,
+  type AskQuestion,
+  type CloseReason,
+  closeReasons,
+  type Expected,
+  findByKey as findQuestion,
+  isSeenBy as isQuestionSeenBy,
+  openOf as openQuestionsOf,
+  type Question,
+  type Questions,
+  type ScopeMode,
+  type ScopeRequest,
+  scopeModes,
+} from "./questions.ts";
 export {
   type Activity,
   type Agent,

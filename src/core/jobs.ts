@@ -709,7 +709,7 @@ const bereft: Ending = interrupted(
 type RunningJob = Job & { readonly state: "running" };
 
 /** Of several attempts only the last is heard. */
-function requireRunning(
+export function requireRunning(
   jobs: Jobs,
   { jobId, attempt }: { readonly jobId: JobId; readonly attempt: number },
 ): { readonly job: RunningJob; readonly refusal?: never } | Refused {

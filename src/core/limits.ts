@@ -64,6 +64,27 @@ export const limits = {
   journalChangesMax: 20_000,
   /** So often the journal gets a place to which its base can move. */
   journalMarkEvents: 1_024,
+  /** What a question may have: more than a person reads, and far less than would fill the log. */
+  promptLengthMax: 16_384,
+  choicesMax: 50,
+  choiceLengthMax: 1_000,
+  answerSchemaLengthMax: 16_384,
+  answerLengthMax: 65_536,
+  questionKeyLengthMax: 255,
+  scopePatternsMax: 100,
+  /** 30 days: no longer than history is usually kept. */
+  questionTimeoutMsMax: 2_592_000_000,
+  /** Open at a time: of one job or agent, of one principal's jobs, and of all. */
+  openQuestionsOfAskerMax: 32,
+  openQuestionsOfPrincipalMax: 1_000,
+  openQuestionsMax: 10_000,
+  /** All that one job has asked: they are remembered for as long as it is. */
+  questionsOfJobMax: 1_000,
+  /** Characters of all that are remembered. */
+  questionsLengthMax: 250_000_000,
+  /** Of the closed questions of agents, the most recent are remembered, for this long. */
+  closedAgentQuestionsMax: 1_000,
+  closedQuestionKeptMs: 86_400_000,
   /** Inputs and outputs of all remembered tasks together: they live in memory. */
   taskBytesMax: 1_000_000_000,
 

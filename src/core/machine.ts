@@ -8,11 +8,19 @@ import { accept, type Decision, type Refused, refuse } from "./decision.ts";
 import * as elections from "./elections.ts";
 import * as entitlements from "./entitlements.ts";
 import { type Event, isWorkEvent, topics } from "./events.ts";
-import { type AgentId, type JobId, type SessionId, type TaskId, token } from "./ids.ts";
+import {
+  type AgentId,
+  type JobId,
+  type QuestionId,
+  type SessionId,
+  type TaskId,
+  token,
+} from "./ids.ts";
 import { emptyJobs, type Jobs, type OwnJobs } from "./job-records.ts";
 import * as jobs from "./jobs.ts";
 import * as leases from "./leases.ts";
 import * as observed from "./observed.ts";
+import * as questions from "./questions.ts";
 import * as registry from "./registry.ts";
 import * as sessions from "./sessions.ts";
 import * as tasks from "./tasks.ts";
@@ -27,6 +35,7 @@ export type State = {
   readonly jobs: Jobs;
   readonly credentials: credentials.Credentials;
   readonly sessions: sessions.Sessions;
+  readonly questions: questions.Questions;
   /** Counts events: where the last one stands in the log. */
   readonly lastSequence: number;
   /** The first entry that the log still has. Soft: whoever keeps the log tells it, and it is no fact. */
@@ -47,6 +56,7 @@ export type OwnState = {
   readonly jobs: OwnJobs;
   readonly credentials: credentials.OwnCredentials;
   readonly sessions: sessions.OwnSessions;
+  readonly questions: questions.OwnQuestions;
   lastSequence: number;
   oldestSequence: number;
   openedAtMs: number;
@@ -59,7 +69,8 @@ export type Due =
   | { readonly of: "lease"; readonly taskId: TaskId }
   | { readonly of: "task"; readonly taskId: TaskId }
   | { readonly of: "job"; readonly jobId: JobId }
-  | { readonly of: "session"; readonly sessionId: SessionId };
+  | { readonly of: "session"; readonly sessionId: SessionId }
+  | { readonly of: "question"; readonly questionId: QuestionId };
 
 /** Gives back whatever an agent was granted under a key. Where that is nothing, nothing happens. */
 export type WithdrawKey = {
@@ -93,6 +104,7 @@ export type Command =
   | jobs.JobCommand
   | credentials.ReportRevocation
   | credentials.RotateCredential
+  | questions.QuestionCommand
   | sessions.SessionCommand
   | sessions.FollowJob;
 
@@ -107,6 +119,7 @@ export function emptyState(): OwnState {
     jobs: emptyJobs(),
     credentials: credentials.emptyCredentials(),
     sessions: sessions.emptySessions(),
+    questions: questions.emptyQuestions(),
     lastSequence: 0,
     oldestSequence: 1,
     openedAtMs: 0,
@@ -117,9 +130,11 @@ export function emptyState(): OwnState {
 /** Reads, never writes. Expects that nothing is overdue: see `overdue`. */
 export function decide(state: State, command: Command, nowMs: number): Decision<Event> {
   const decision = decideAlone(state, command, nowMs);
-  if (decision.refusal || state.credentials.size === 0) return decision;
-  const ended = endCredentials(state, decision.events);
-  return ended.length === 0 ? decision : accept(...decision.events, ...ended);
+  if (decision.refusal) return decision;
+  const { events } = decision;
+  const closed = closeQuestions(state, events, nowMs);
+  const ended = [...endCredentials(state, events), ...closed];
+  return ended.length === 0 ? decision : accept(...events, ...ended);
 }
 
 /**
@@ -127,6 +142,7 @@ export function decide(state: State, command: Command, nowMs: number): Decision<
  * may go on without it (ARCP-175).
  */
 function endCredentials(state: State, events: readonly Event[]): Event[] {
+  if (state.credentials.size === 0) return [];
   const over = new Set<JobId>();
   for (const event of events) {
     if (event.type !== "job.ended" && event.type !== "job.withdrawn") continue;
@@ -134,6 +150,51 @@ function endCredentials(state: State, events: readonly Event[]): Event[] {
     for (const child of state.jobs.children.get(event.jobId) ?? []) over.add(child);
   }
   return [...over].flatMap((jobId) => credentials.endAllOf(state.credentials, jobId));
+}
+
+/**
+ * Whoever waits for an answer and ends leaves no open question behind. That of a job which is being cancelled is
+ * closed as soon as that is known: an answer would come to nothing. No event of the job tells of it, since its end
+ * does.
+ */
+function closeQuestions(state: State, events: readonly Event[], nowMs: number): Event[] {
+  if (state.questions.open.size === 0) return [];
+  const closed = new Map<QuestionId, questions.QuestionEvent>();
+  for (const event of events) {
+    const over = overBy(event);
+    if (!over) continue;
+    for (const question of questions.openOf(state.questions, over.asker)) {
+      // One decision may tell that a job is cancelled, and that it has ended.
+      if (closed.has(question.id)) continue;
+      closed.set(question.id, questions.close(question, over.reason, nowMs));
+    }
+  }
+  return withRoom(state, [...closed.values()]);
+}
+
+function withRoom(state: State, events: readonly questions.QuestionEvent[]): Event[] {
+  return [...events, ...questions.makeRoom(state.questions, events)];
+}
+
+/** Whose questions an event closes, and why. */
+function overBy(
+  event: Event,
+): { readonly asker: questions.AskerName; readonly reason: questions.CloseReason } | undefined {
+  switch (event.type) {
+    case "agent.died":
+      return { asker: { of: "agent", agentId: event.agent.id }, reason: "asker_ended" };
+    case "job.cancelling":
+      return { asker: { of: "job", jobId: event.jobId }, reason: "asker_ended" };
+    case "job.ended": {
+      const { outcome } = event;
+      const code = outcome.status === "success" ? undefined : outcome.failure.code;
+      const isLost = code === "worker_lost" || code === "credentials_lost";
+      const reason = event.isInterrupted && isLost ? "cannot_run_again" : "asker_ended";
+      return { asker: { of: "job", jobId: event.jobId }, reason };
+    }
+    default:
+      return undefined;
+  }
 }
 
 function decideAlone(state: State, command: Command, nowMs: number): Decision<Event> {
@@ -241,6 +302,12 @@ function decideAlone(state: State, command: Command, nowMs: number): Decision<Ev
     case "job.orphan":
     case "job.reclaim":
       return jobs.decide(state.jobs, command, nowMs);
+    case "question.ask":
+      return askQuestion(state, command, nowMs);
+    case "question.answer":
+      return withNews(state, questions.answer(state.questions, command, nowMs));
+    case "question.withdraw":
+      return withNews(state, questions.withdraw(state.questions, command, nowMs));
     case "session.follow":
       return followJob(state, command);
     case "session.detach": {
@@ -323,17 +390,22 @@ function askAgain(job: jobs.Job, { sessionId }: jobs.SubmitJob): Event[] {
   return [{ type: "job.joined", jobId, sessionId }];
 }
 
-/** Events of a job with the number under which its own session is told, if it is. */
+/**
+ * Events with the number under which the job's own session is told, if it is. Expects those of one job, none of
+ * which ends another.
+ */
 function numbered(
   { jobs: { byId }, sessions: all }: State,
-  events: readonly jobs.JobEvent[],
+  events: readonly Event[],
 ): readonly Event[] {
+  let told = 0;
   return events.map((event) => {
     if (event.type !== "job.emitted") return event;
     const own = byId.get(event.jobId)?.sessionIds[0];
     const isTold = own !== undefined && all.followers.get(event.jobId)?.has(own);
     if (!isTold || sessions.skipsOf(all, own).includes(event.kind)) return event;
-    return { ...event, ownSequence: sessions.lastEventSequence(all, own) + 1 };
+    told += 1;
+    return { ...event, ownSequence: sessions.lastEventSequence(all, own) + told };
   });
 }
 
@@ -345,6 +417,61 @@ function hasUnfinishedJob(
   if ((unfinished.get(id)?.size ?? 0) > 0) return true;
   const follows = journals.get(id)?.follows ?? new Set();
   return follows.values().some((jobId) => byId.get(jobId)?.sessionIds.includes(id) ?? false);
+}
+
+function askQuestion(state: State, command: questions.AskQuestion, nowMs: number): Decision<Event> {
+  const { asker } = command;
+  if (asker.of === "agent") {
+    const living = registry.requireLiving(state.registry, asker.agentId);
+    return living.refusal ? living : questions.ask(state.questions, command, { nowMs });
+  }
+  const running = jobs.requireRunning(state.jobs, asker);
+  if (running.refusal) return running;
+  const { principal, cancelling } = running.job;
+  if (cancelling) return refuse("attempt_over", `job ${asker.jobId} is being cancelled`);
+  return withNews(state, questions.ask(state.questions, command, { principal, nowMs }));
+}
+
+/** What happens to a question of a job is told to those who follow the job, as events of the job. */
+function withNews(state: State, decision: Decision<questions.QuestionEvent>): Decision<Event> {
+  if (decision.refusal) return decision;
+  const { events } = decision;
+  const told = events.flatMap((event) => newsOf(state, event));
+  return { events: numbered(state, [...withRoom(state, events), ...told]) };
+}
+
+function newsOf(state: State, event: questions.QuestionEvent): readonly Event[] {
+  if (event.type === "question.forgotten" || event.question.asker.of !== "job") return [];
+  const { question } = event;
+  const { jobId } = event.question.asker;
+  const emitted = (kind: string, body: object): Event => ({
+    type: "job.emitted",
+    jobId,
+    kind,
+    body: JSON.stringify(body),
+  });
+  if (event.type === "question.asked") {
+    const phase = questions.phaseOf(question);
+    const waits = emitted("status", { phase, message: question.prompt });
+    // A later attempt asks what those who follow the job have been told.
+    if (state.questions.byId.has(question.id)) return [waits];
+    return [emitted(...questions.tellAsked(question)), waits];
+  }
+  const closed = emitted("question_closed", questions.tellClosed(question));
+  const others = questions
+    .openOf(state.questions, { of: "job", jobId })
+    .filter(({ id }) => id !== question.id);
+  const isRunning = state.jobs.byId.get(jobId)?.state === "running";
+  // One that waits for a worker again says that it runs when it does.
+  if (others.length > 0 || !isRunning) return [closed];
+  return [closed, emitted("status", { phase: "running" })];
+}
+
+/** What a job is to those who look: one with an open question waits, whatever its worker does meanwhile. */
+export function stateOfJob(state: State, job: jobs.Job): jobs.Job["state"] | "waiting" {
+  if (job.state === "ended") return job.state;
+  const isWaiting = state.questions.openByAsker.has(questions.nameOf({ of: "job", jobId: job.id }));
+  return isWaiting ? "waiting" : job.state;
 }
 
 function followJob(state: State, command: sessions.FollowJob): Decision<Event> {
@@ -400,6 +527,11 @@ function expire(state: State, due: Due, nowMs: number): Event[] {
       });
     case "session":
       return [{ type: "session.expired", sessionId: due.sessionId }];
+    case "question": {
+      const ended = questions.expire(state.questions, due.questionId, nowMs);
+      const decision = withNews(state, accept(...ended));
+      return decision.refusal ? [] : [...decision.events];
+    }
     case "agent": {
       const agent = state.registry.agents.get(due.agentId);
       switch (agent?.liveness) {
@@ -504,8 +636,12 @@ export function evolve(state: OwnState, event: Event): void {
       sessions.tell(state.sessions, { jobId: event.jobId }, sequence);
       sessions.dismiss(state.sessions, event.jobId, sequence);
       return;
-    case "job.preparing":
     case "job.withdrawn":
+    case "job.forgotten":
+      jobs.evolve(state.jobs, event, { sequence });
+      questions.forgetJob(state.questions, event.jobId);
+      return;
+    case "job.preparing":
     case "job.started":
     case "job.reserved":
     case "job.settled":
@@ -513,7 +649,6 @@ export function evolve(state: OwnState, event: Event): void {
     case "job.orphaned":
     case "job.reclaimed":
     case "job.offered":
-    case "job.forgotten":
       jobs.evolve(state.jobs, event, { sequence });
       return;
     case "credential.issued":
@@ -521,6 +656,12 @@ export function evolve(state: OwnState, event: Event): void {
     case "credential.stuck":
     case "credential.revoked":
       credentials.evolve(state.credentials, event);
+      return;
+    case "question.asked":
+    case "question.answered":
+    case "question.closed":
+    case "question.forgotten":
+      questions.evolve(state.questions, event);
       return;
     case "session.opened":
     case "session.resumed":
@@ -551,6 +692,7 @@ export function nextDueAtMs(state: State): number {
     state.tasks.due.first?.at ?? Number.POSITIVE_INFINITY,
     state.jobs.due.first?.at ?? Number.POSITIVE_INFINITY,
     state.sessions.due.first?.at ?? Number.POSITIVE_INFINITY,
+    state.questions.due.first?.at ?? Number.POSITIVE_INFINITY,
   );
 }
 
@@ -575,6 +717,8 @@ export function overdue(state: OwnState, nowMs: number): Due | undefined {
     if (job?.at === atMs) return { of: "job", jobId: job.key };
     const session = state.sessions.due.first;
     if (session?.at === atMs) return { of: "session", sessionId: session.key };
+    const question = state.questions.due.first;
+    if (question?.at === atMs) return { of: "question", questionId: question.key };
     const agent =
       state.registry.due.first && state.registry.agents.get(state.registry.due.first.key);
     if (!agent) return undefined;

@@ -11,6 +11,7 @@ import { type JobRow, putJobRow, rowOfJob } from "./job-records.ts";
 import { type Lease, putLease } from "./leases.ts";
 import { emptyState, type OwnState, type State } from "./machine.ts";
 import { type Observed, putObserved } from "./observed.ts";
+import { putQuestion, type Question } from "./questions.ts";
 import { type Activity, type Agent, putAgent } from "./registry.ts";
 import { putSessionRow, rowOfSession, type SessionRow } from "./sessions.ts";
 import { keepBytes, putTask, type Task, withDefaults } from "./tasks.ts";
@@ -29,6 +30,7 @@ type Rows = {
   readonly job: JobRow;
   readonly credential: Credential;
   readonly session: SessionRow;
+  readonly question: Question;
   /** Soft: left out of what is compared. */
   readonly heartbeat: readonly [AgentId, number];
 };
@@ -39,6 +41,7 @@ type Counters = {
   readonly lastPlace: number;
   /** Of jobs; the other is of tasks. */
   readonly lastJobPlace: number;
+  readonly lastQuestionPlace: number;
   readonly listeningSinceMs: number;
   readonly openedAtMs: number;
 };
@@ -51,10 +54,11 @@ export type Section = {
 /** A consistent copy of the references, in one go. */
 export function capture(state: State): readonly Section[] {
   const { registry, leases, elections, entitlements, tasks, observed, jobs, sessions } = state;
-  const { credentials, lastBusSequence, openedAtMs } = state;
+  const { credentials, questions, lastBusSequence, openedAtMs } = state;
   const { lastToken } = leases;
   const { lastPlace } = tasks;
   const lastJobPlace = jobs.lastPlace;
+  const lastQuestionPlace = questions.lastPlace;
   const { listeningSinceMs } = registry;
   // The dead and the ended come in the order of their ends, which is the order they are forgotten in.
   const living = [...registry.agents.values()].filter(({ id }) => !registry.dead.has(id));
@@ -64,7 +68,17 @@ export function capture(state: State): readonly Section[] {
   return [
     {
       name: "counters",
-      rows: [{ lastToken, lastBusSequence, lastPlace, lastJobPlace, listeningSinceMs, openedAtMs }],
+      rows: [
+        {
+          lastToken,
+          lastBusSequence,
+          lastPlace,
+          lastJobPlace,
+          lastQuestionPlace,
+          listeningSinceMs,
+          openedAtMs,
+        },
+      ],
     },
     { name: "heartbeat", rows: [...registry.heartbeats] },
     { name: "agent", rows: living.concat(dead) },
@@ -86,7 +100,14 @@ export function capture(state: State): readonly Section[] {
       name: "session",
       rows: [...sessions.byId.values()].map((session) => rowOfSession(sessions, session)),
     },
+    { name: "question", rows: inOrder(questions) },
   ];
+}
+
+/** Those of agents that have closed come last, in the order in which they are forgotten. */
+function inOrder({ byId, closedOfAgents }: State["questions"]): readonly Question[] {
+  const others = [...byId.values()].filter(({ id }) => !closedOfAgents.has(id));
+  return others.concat([...closedOfAgents].flatMap((id) => byId.get(id) ?? []));
 }
 
 /** One row as JSON. */
@@ -116,6 +137,7 @@ export class Restoring {
         state.lastBusSequence = value.lastBusSequence;
         state.tasks.lastPlace = value.lastPlace;
         state.jobs.lastPlace = value.lastJobPlace ?? 0;
+        state.questions.lastPlace = value.lastQuestionPlace ?? 0;
         state.registry.listeningSinceMs = value.listeningSinceMs;
         // Older snapshots do not have it; the plane began to listen then or later.
         state.openedAtMs = value.openedAtMs ?? value.listeningSinceMs;
@@ -162,6 +184,9 @@ export class Restoring {
         return;
       case "session":
         putSessionRow(state.sessions, value);
+        return;
+      case "question":
+        putQuestion(state.questions, value);
         return;
     }
   }

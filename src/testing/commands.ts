@@ -13,6 +13,7 @@ import {
   observedStates,
   parseAmount,
   policyId,
+  questionId,
   sessionId,
   taskId,
   token,
@@ -283,6 +284,54 @@ export function settle(job: string, id: string, ...actual: string[]): Of<"job.se
     reservationId: id,
     actual: actual.map(amount),
   };
+}
+
+/** A question of a job whose name is also its key, as the attempt that runs. */
+export function askAsJob(
+  job: string,
+  key: string,
+  parts: Partial<Of<"question.ask">> & { readonly attempt?: number } = {},
+): Of<"question.ask"> {
+  const { attempt = 1, ...rest } = parts;
+  return {
+    type: "question.ask",
+    questionId: questionId(`q_${key}`),
+    asker: { of: "job", jobId: jobId(job), attempt },
+    key,
+    prompt: `${key}?`,
+    expects: { of: "text" },
+    ...rest,
+  };
+}
+
+export function askAsAgent(
+  name: string,
+  key: string,
+  parts: Partial<Of<"question.ask">> = {},
+): Of<"question.ask"> {
+  return { ...askAsJob("", key), asker: { of: "agent", agentId: agentId(name) }, ...parts };
+}
+
+/** By whoever runs the machine, under the name that is given. */
+export function answerQuestion(
+  key: string,
+  value: unknown,
+  parts: Partial<Of<"question.answer">> = {},
+): Of<"question.answer"> {
+  return {
+    type: "question.answer",
+    questionId: questionId(`q_${key}`),
+    answer: JSON.stringify(value),
+    by: { name: "ada" },
+    ...parts,
+  };
+}
+
+export function withdrawQuestion(
+  asker: Of<"question.withdraw">["asker"],
+  key: string,
+): Of<"question.withdraw"> {
+  return { type: "question.withdraw", asker, key };
 }
 
 export function amount(text: string): Amount {

@@ -5,10 +5,12 @@
  */
 import assert from "node:assert/strict";
 import {
+  agentId,
   type Command,
   check,
   claimByKey,
   type Event,
+  findQuestion,
   free,
   idOfWork,
   isWorkEvent,
@@ -16,6 +18,7 @@ import {
   lastEventSequence,
   printAmount,
   printDecimal,
+  type Question,
   type Refusal,
   remaining,
   type State,
@@ -242,6 +245,33 @@ const sentences: readonly Sentence[] = [
       sessionId: sessionId(`sess_${who}`),
       jobId: jobId(job),
     }),
+  ),
+  sentence(
+    "(?<job>\\S+) asks (?<key>\\S+?)(?: of (?<choices>\\S+))?(?: for (?<time>\\S+)s)?",
+    (world, { job = "", key = "", choices, time }) =>
+      world.work(job, (attempt) => {
+        const wanted = {
+          ...(choices !== undefined && {
+            expects: { of: "choice", choices: choices.split(",") } as const,
+          }),
+          ...(time !== undefined && { timeoutMs: ms(time) }),
+        };
+        return attempt === 0
+          ? say.askAsAgent(job, key, wanted)
+          : say.askAsJob(job, key, { ...wanted, attempt });
+      }),
+  ),
+  sentence(
+    "(?<who>\\S+) answers (?<key>\\S+) with (?<answer>\\S+)",
+    (world, { who = "", key = "", answer = "" }) =>
+      world.submit(say.answerQuestion(key, answer, { by: { name: who } })),
+  ),
+  sentence("(?<job>\\S+) withdraws (?<key>\\S+)", (world, { job = "", key = "" }) =>
+    world.work(job, (attempt) =>
+      attempt === 0
+        ? say.withdrawQuestion({ of: "agent", agentId: agentId(job) }, key)
+        : say.withdrawQuestion({ of: "job", jobId: jobId(job), attempt }, key),
+    ),
   ),
   sentence("tick", (world) => world.tick()),
   sentence("the machine sleeps", (world) => world.sleep()),
@@ -491,11 +521,24 @@ function printWork(event: WorkEvent): string {
       const code = outcome.status === "success" ? "" : ` (${outcome.failure.code})`;
       return `${name} ${outcome.status}${code}`;
     }
+    case "question.asked":
+      return `${name} by ${nameOf(event.question)}`;
+    case "question.answered": {
+      const { question } = event;
+      const said = question.state === "answered" ? ` ${question.answer} by ${question.by}` : "";
+      return `${name}${said}`;
+    }
+    case "question.closed":
+      return `${name} ${event.question.state === "closed" ? event.question.reason : ""}`;
     case "job.settled":
       return `${name} ${event.reservationId} ${event.actual.map(printAmount).join()}`;
     default:
       return name;
   }
+}
+
+function nameOf({ asker }: Question): string {
+  return asker.of === "job" ? asker.jobId : asker.agentId;
 }
 
 function print(event: Event): string {
@@ -553,8 +596,13 @@ function told(refusal: Refusal | undefined, value: string | undefined): readonly
   return value ? [value] : [];
 }
 
-/** What an agent asked for again, and has already. */
-function known({ leases, tasks }: State, command: Command): string {
+/** What was asked for again, and is there already. */
+function known({ leases, tasks, questions }: State, command: Command): string {
+  if (command.type === "question.ask") {
+    const question = findQuestion(questions, command.asker, command.key);
+    if (question?.state === "answered") return `has the answer ${question.answer}`;
+    return question ? `${question.id} is ${question.state}` : "";
+  }
   if (command.type === "lease.acquire") {
     const held = leases.held.get(command.taskId);
     return held ? `has it with token=${held.token - firstToken}` : "";

@@ -29,6 +29,9 @@ export const grpcStatus: Readonly<Record<DoorCode, StatusName>> = {
   job_not_found: "NOT_FOUND",
   attempt_over: "FAILED_PRECONDITION",
   session_gone: "NOT_FOUND",
+  question_not_found: "NOT_FOUND",
+  question_closed: "FAILED_PRECONDITION",
+  answer_invalid: "INVALID_ARGUMENT",
   // A claim waits instead; this is the answer to who does not want to.
   no_task: "NOT_FOUND",
   limit_reached: "RESOURCE_EXHAUSTED",

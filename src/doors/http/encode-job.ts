@@ -232,6 +232,10 @@ function restOf(event: WorkEvent, hasBodies: boolean): Partial<api.WorkEntry> {
     case "session.followed":
     case "session.left":
     case "session.rejected":
+    case "question.asked":
+    case "question.answered":
+    case "question.closed":
+    case "question.forgotten":
       return {};
   }
 }

@@ -37,6 +37,9 @@ export type ErrorCode =
   | "job_not_found"
   | "attempt_over"
   | "session_gone"
+  | "question_not_found"
+  | "question_closed"
+  | "answer_invalid"
   | "limit_reached"
   | "unavailable"
   | "internal";

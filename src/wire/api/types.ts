@@ -593,7 +593,11 @@ export type WorkEventType =
   | "session.acknowledged"
   | "session.followed"
   | "session.left"
-  | "session.rejected";
+  | "session.rejected"
+  | "question.asked"
+  | "question.answered"
+  | "question.closed"
+  | "question.forgotten";
 
 /** Asks for a page. */
 export type PageRequest<Sort extends string> = {
