@@ -12,6 +12,7 @@ import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { capture } from "../core/index.ts";
 import { BareLoop } from "../testing/bare-loop.ts";
 import { Child } from "../testing/child.ts";
@@ -649,11 +650,8 @@ test("a disk that takes no more is told as such, and what was acknowledged is st
   assert.deepEqual(kept, entries(1, last, { text: "x".repeat(1_000) }));
 });
 
-const hasStrace = canRun("strace", ["-V"]);
-const skip = hasStrace || process.env["CI"] === "true" ? false : "strace is not installed";
-
 test("every append is synced before it resolves, however many entries it has", {
-  skip,
+  skip: process.platform !== "linux" && "system calls are traced on Linux only",
 }, async () => {
   await using place = await temporaryDirectory();
   const trace = join(place.path, "trace.txt");
@@ -669,17 +667,16 @@ test("every append is synced before it resolves, however many entries it has", {
       if (last > 1) await log.cut({ beforeMs: Infinity, bytesMax: 0 });
       console.log("cut");
     }`;
-  const calls = "trace=fsync,fdatasync,write";
-  const args = ["-f", "-qq", "-y", "-e", calls, "-e", "signal=none", "-o", trace];
-  await using child = new Child(program, { command: "strace", args });
+  const tracer = fileURLToPath(new URL("../testing/trace.py", import.meta.url));
+  await using child = new Child(program, { command: "python3", args: [tracer, trace] });
   await child.rest();
 
   const appends: { readonly count: number; readonly syncs: number }[] = [];
   let syncs = 0;
   for (const line of (await readFile(trace, "utf8")).split("\n")) {
-    if (/f(data)?sync\(\d+<[^>]*log\.db-wal>\)\s+= 0/.test(line)) syncs += 1;
-    if (line.includes('"opened') || line.includes('"cut')) syncs = 0;
-    const resolved = /"resolved (\d+)/.exec(line);
+    if (line === `sync ${data}/log.db-wal`) syncs += 1;
+    if (line === "print opened" || line === "print cut") syncs = 0;
+    const resolved = /^print resolved (\d+)/.exec(line);
     if (!resolved) continue;
     appends.push({ count: Number(resolved[1]), syncs });
     syncs = 0;
@@ -786,15 +783,6 @@ function openFiles(path: string): readonly string[] {
       return [];
     }
   });
-}
-
-function canRun(command: string, args: readonly string[]): boolean {
-  try {
-    execFileSync(command, args, { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function stateOf(text: string): ReturnType<typeof capture> {
