@@ -21,7 +21,7 @@ export { codeOf, toArcpError } from "./errors.ts";
 export { execute, type Handler } from "./in-process.ts";
 export { limits } from "./limits.ts";
 export { type Fields, type Logger, withFields } from "./logger.ts";
-export { printBody } from "./printing.ts";
+export { printBody, tellable } from "./printing.ts";
 export type { Revocation } from "./revocations.ts";
 export {
   type AgentOptions,

@@ -48,6 +48,10 @@ const offences: Readonly<Record<string, { readonly source: Source; readonly told
     source: { path: "doors/grpc/x.ts", text: 'import { x } from "../http/index.ts";' },
     told: /doors\/grpc may not import doors\/http/,
   },
+  "a client for browsers takes in the worker": {
+    source: { path: "client/arcp/x.ts", text: 'import { x } from "../worker/index.ts";' },
+    told: /client may not import client\/worker/,
+  },
   "someone builds on the command line": {
     source: { path: "serve.ts", text: 'import { main } from "./cli/main.ts";' },
     told: /serve.ts may not import cli/,

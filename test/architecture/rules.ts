@@ -67,7 +67,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   // What runs inside or beside other people's hosts.
   emitters: { rooms: ["wire", "status-files"], packages: ["node:*"] },
   client: { rooms: ["wire", "transport"], packages: [] },
-  // A worker's own process: it runs handlers as the runtime does, with the same job context.
+  // A worker's own process: it connects as the ARCP client does, and runs handlers with the runtime's job context.
   "client/worker": {
     rooms: ["core", "wire", "transport", "runtime", "client"],
     packages: ["node:*"],
@@ -143,7 +143,11 @@ function judgeImports(source: Source): readonly string[] {
     if (other === undefined) return [`${path}: imports ${target}, which is in no room`];
     if (!room.rooms.includes(topOf(other))) return [`${path}: ${name} may not import ${other}`];
     const isFront = target.endsWith("/index.ts") || !target.includes("/");
-    return isFront || name === "testing" ? [] : [`${path}: imports ${target}, not its index.ts`];
+    // A room inside another one, `client/worker` in `client`, builds on that one's files, not on what it publishes.
+    const isInside = name.startsWith(`${other}/`);
+    return isFront || isInside || name === "testing"
+      ? []
+      : [`${path}: imports ${target}, not its index.ts`];
   });
 }
 

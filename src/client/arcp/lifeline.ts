@@ -15,7 +15,10 @@ import {
   isArcpError,
   printFarewell,
   printPing,
+  printPong,
   type ResumePoint,
+  readFarewell,
+  readPing,
   type Welcome,
 } from "../../wire/arcp/index.ts";
 import { orAborted } from "./abort.ts";
@@ -34,7 +37,8 @@ export interface SessionListener {
   readonly lastEventSeq: number;
   /** Before any frame that follows the welcome. */
   attached(welcomed: Welcomed): void;
-  detached(): void;
+  /** The connection is lost, or an attempt to make another one failed. `ended` follows if it was the last. */
+  detached(cause: unknown): void;
   received(envelope: Envelope): void;
   malformed(problem: string): void;
   /** The session is gone, and with it everything that only it knew of. There may be another. */
@@ -174,7 +178,7 @@ export class Lifeline implements Receiver {
   leave(cause: ArcpError): void {
     const connection = this.#connection;
     if (!connection) return;
-    this.#detach();
+    this.#detach(cause);
     const closing = connection.close(cause.message).catch(() => {});
     if (this.#settings.canReconnect) void this.#comeBack(cause, closing);
     else this.#end(cause);
@@ -193,7 +197,7 @@ export class Lifeline implements Receiver {
   }
 
   /** The runtime takes its leave. One that only stops comes back, with what it remembers. */
-  dismissed(reason: string): void {
+  #dismissed(reason: string): void {
     const cause = new ArcpError("CANCELLED", `the runtime said goodbye: ${reason}`);
     if (reason === "shutdown" && this.#settings.canReconnect) this.leave(cause);
     else this.#hangUp(cause, "peer.bye");
@@ -244,6 +248,14 @@ export class Lifeline implements Receiver {
     this.#pulse?.heard();
     this.#complaint = undefined;
     this.#listener.received(envelope);
+    switch (envelope.type) {
+      case "session.ping":
+        this.#pong(envelope);
+        return;
+      case "session.bye":
+      case "session.closed":
+        this.#dismissed(readFarewell(envelope).reason ?? "");
+    }
   }
 
   malformed(problem: string): void {
@@ -252,7 +264,7 @@ export class Lifeline implements Receiver {
 
   lost(connection: Connection, cause: ArcpError): void {
     if (connection !== this.#connection) return;
-    this.#detach();
+    this.#detach(cause);
     if (this.#ended) return;
     const why = this.#complaint ?? cause;
     if (!this.#settings.canReconnect) this.#end(why);
@@ -290,6 +302,16 @@ export class Lifeline implements Receiver {
     this.say({ type: "session.ping", payload: printPing(ping) });
   }
 
+  #pong(envelope: Envelope): void {
+    const { value: ping, problem } = readPing(envelope);
+    if (problem) {
+      this.malformed(problem.message);
+      return;
+    }
+    const pong = { pingNonce: ping.nonce, receivedAtMs: Date.now() };
+    this.say({ type: "session.pong", payload: printPong(pong) });
+  }
+
   #silent(): void {
     if (!this.isLive) return;
     this.#settings.onHeartbeatLost();
@@ -297,14 +319,14 @@ export class Lifeline implements Receiver {
     this.leave(new ArcpError("HEARTBEAT_LOST", message));
   }
 
-  #detach(): void {
+  #detach(cause: ArcpError): void {
     this.#pulse?.stop();
     this.#pulse = undefined;
     if (!this.#connection) return;
     this.#connection = undefined;
     this.#attached = Promise.withResolvers();
     this.#attached.promise.catch(() => {});
-    this.#listener.detached();
+    this.#listener.detached(cause);
   }
 
   async #comeBack(cause: ArcpError, closing?: Promise<void>): Promise<void> {
@@ -320,7 +342,10 @@ export class Lifeline implements Receiver {
       attempt: (lastEventSeq) =>
         this.#attempt(
           lastEventSeq === undefined ? undefined : { sessionId, resumeToken, lastEventSeq },
-        ),
+        ).catch((error: unknown) => {
+          if (!this.#ended) this.#listener.detached(error);
+          throw error;
+        }),
     };
     try {
       if (traits.resumesAfterClose) await closing;
@@ -363,7 +388,7 @@ export class Lifeline implements Receiver {
   #end(error: ArcpError, { wasClosedHere = false } = {}): void {
     if (this.#ended) return;
     this.#ended = error;
-    this.#detach();
+    this.#detach(error);
     this.#leaving.abort(error);
     this.#listener.ended(error, { wasClosedHere });
     this.#attached.reject(error);

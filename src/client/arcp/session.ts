@@ -11,17 +11,14 @@ import {
   isVendorName,
   type JobOutcome,
   printAck,
-  printPong,
   printSubscribe,
   printUnsubscribe,
   type ResumePoint,
   readAccepted,
   readCancelled,
-  readFarewell,
   readJobEvent,
   readJobs,
   readOutcome,
-  readPing,
   readSessionError,
   readSubscribed,
   type Subscribed,
@@ -268,9 +265,6 @@ export class Session implements SessionListener {
 
   #handle(envelope: Envelope, series: Series): void {
     switch (envelope.type) {
-      case "session.ping":
-        this.#pong(envelope);
-        return;
       case "session.error":
         this.#refused(envelope);
         return;
@@ -305,10 +299,6 @@ export class Session implements SessionListener {
       case "job.result":
       case "job.error":
         this.#answer(readOutcome(envelope), (outcome) => this.#outcome(envelope, series, outcome));
-        return;
-      case "session.bye":
-      case "session.closed":
-        this.lifeline.dismissed(readFarewell(envelope).reason ?? "");
         return;
     }
   }
@@ -426,16 +416,6 @@ export class Session implements SessionListener {
     if (refusal.requestId !== undefined && waiting) this.#echoesRequests = true;
     if (waiting) this.#refuse(waiting, error);
     else this.lifeline.complained(error);
-  }
-
-  #pong(envelope: Envelope): void {
-    const ping = readPing(envelope);
-    if (ping.problem) {
-      this.malformed(ping.problem.message);
-      return;
-    }
-    const pong = { pingNonce: ping.value.nonce, receivedAtMs: Date.now() };
-    this.lifeline.say({ type: "session.pong", payload: printPong(pong) });
   }
 
   // The way out.

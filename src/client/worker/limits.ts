@@ -2,10 +2,12 @@ export const limits = {
   /** What a handler may have said without waiting for any of it to be kept, while nobody listens. */
   unsentMax: 10_000,
   unsentBytesMax: 67_108_864,
-  /** Between two tries to connect: from the first to the last, doubled each time. */
-  retryMsMin: 100,
-  retryMsMax: 5_000,
-  /** For the hello and the offer to be answered. */
+  /**
+   * The longest pause between two attempts to connect. A runtime that restarted waits at least ten seconds for a worker that
+   * was away before, so that none may sleep through that.
+   */
+  pauseMsMax: 5_000,
+  /** For the hello to be answered, and again for the offer. */
   handshakeMs: 10_000,
 
   /** Between the end of a child and the start of the next: from the first to the last, doubled each time. */

@@ -1,58 +1,46 @@
 /**
- * The program's side of a worker: connects, says who it is and what it offers, and connects again when the
- * connection is lost, whoever's doing that was. Handlers run on meanwhile.
+ * Connects a worker's process to its runtime. The session is one of the ARCP client's (`client/arcp/lifeline.ts`): it
+ * says hello, answers pings, notices silence, and resumes after a lost connection. On each connection the worker sends its
+ * offer. Handlers keep running while there is no connection.
  */
-import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
-import { connectWebSocket } from "../../transport/browser/index.ts";
-import type { Transport } from "../../transport/index.ts";
-import {
-  ArcpError,
-  type Envelope,
-  type Heartbeat,
-  heard,
-  type JsonObject,
-  look,
-  printEnvelope,
-  printFarewell,
-  printHello,
-  printPing,
-  printPong,
-  readEnvelope,
-  readPing,
-  readSessionError,
-  readWelcome,
-  said,
-  startHeartbeat,
-} from "../../wire/arcp/index.ts";
+import { ArcpError, type Envelope, isArcpError, readSessionError } from "../../wire/arcp/index.ts";
 import { prefix, type RefusedCode } from "../../wire/worker/index.ts";
+import { Lifeline, type SessionListener } from "../arcp/lifeline.ts";
+import { type Settings, settle, type Target } from "../arcp/options.ts";
+import { pauseMs } from "../arcp/resumption.ts";
+import type { Timekeeper } from "../arcp/time.ts";
 import { limits } from "./limits.ts";
 import { type ProgramLink, WorkerProgram, type WorkerProgramOptions } from "./worker-program.ts";
 
-/** An address is connected to again; a transport that is there already is used as long as it lasts. */
-export type WorkerTarget = string | URL | Transport | (() => Promise<Transport> | Transport);
+/**
+ * Where the runtime is: an address, or a function that makes a transport, is used for every connection. A transport is
+ * used once: when it ends, so does the worker.
+ */
+export type WorkerTarget = Target;
 
 export type ConnectWorkerOptions = WorkerProgramOptions & {
   readonly token: string;
   /** What the runtime is told of this program. */
   readonly client?: { readonly name: string; readonly version: string };
-  /** Ends it at once; jobs that it has are lost to it. To finish them first, dispose it. */
+  /** Ends the worker at once; the jobs that it has are lost. To finish them first, dispose it. */
   readonly signal?: AbortSignal;
-  /** Told of each connection that failed or was lost. There will be another. */
+  /** Called when a connection fails or is lost and the worker will try again. */
   readonly onLost?: (cause: unknown) => void;
+  /** For tests. */
+  readonly time?: Timekeeper;
 };
 
 export interface ConnectedWorker extends AsyncDisposable {
   readonly workerId: string;
   /** How many jobs it has. */
   readonly size: number;
-  /** Resolves when it is over; rejects if it was sent away, or has no way to connect again. */
+  /** Resolves when the worker has ended; rejects if it was refused, or cannot connect again. */
   readonly closed: Promise<void>;
-  /** Takes no more jobs, and goes when those that it has are over. */
+  /** Takes no more jobs, and leaves when those that it has are over. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Resolves when the runtime has taken its offer. Tries until then, unless it is refused. */
+/** Resolves when the runtime has accepted the offer. Tries until then, unless the runtime refuses for good. */
 export async function connectWorker(
   target: WorkerTarget,
   options: ConnectWorkerOptions,
@@ -62,7 +50,7 @@ export async function connectWorker(
   return client;
 }
 
-/** There is no use in trying again. */
+/** The runtime's answer would be the same the next time. */
 class RefusedError extends Error {
   override readonly name = "RefusedError";
 }
@@ -70,16 +58,16 @@ class RefusedError extends Error {
 class WorkerClient implements ConnectedWorker {
   readonly closed: Promise<void>;
   readonly #ready = Promise.withResolvers<void>();
-  readonly #target: WorkerTarget;
-  readonly #options: ConnectWorkerOptions;
+  readonly #settings: Settings;
+  readonly #onLost: (cause: unknown) => void;
   readonly #program: WorkerProgram;
   readonly #ending = new AbortController();
 
   constructor(target: WorkerTarget, options: ConnectWorkerOptions) {
-    this.#target = target;
-    this.#options = options;
+    const { signal, onLost = () => {} } = options;
+    this.#settings = settingsOf(target, options);
+    this.#onLost = onLost;
     this.#program = new WorkerProgram(options);
-    const { signal } = options;
     signal?.addEventListener("abort", this.#abort, { once: true });
     if (signal?.aborted) this.#abort();
     this.closed = this.#run().finally(() => signal?.removeEventListener("abort", this.#abort));
@@ -103,49 +91,32 @@ class WorkerClient implements ConnectedWorker {
 
   readonly #abort = (): void => this.#ending.abort();
 
+  /** One session after the other: each reconnects by itself, until it ends or the runtime refuses the offer. */
   async #run(): Promise<void> {
     const { signal } = this.#ending;
-    let retryMs: number = limits.retryMsMin;
+    const { canReconnect, time } = this.#settings;
+    let failures = 0;
+    const onReady = (): void => {
+      failures = 0;
+      this.#ready.resolve();
+    };
     while (!signal.aborted) {
+      const session = new WorkerSession(this.#settings, this.#program, onReady, this.#onLost);
       try {
-        const transport = await this.#connect(signal);
-        const isOver = Promise.withResolvers<void>();
-        const session = new Session(transport, this.#program, {
-          ...this.#options,
-          onReady: () => {
-            retryMs = limits.retryMsMin;
-            this.#ready.resolve();
-          },
-          onOver: (cause) => (cause ? isOver.reject(cause) : isOver.resolve()),
-        });
-        const close = (): void => session.leave();
-        signal.addEventListener("abort", close, { once: true });
-        try {
-          await isOver.promise;
-        } finally {
-          signal.removeEventListener("abort", close);
-        }
-      } catch (cause) {
+        await session.run(signal);
+      } catch (error) {
         if (signal.aborted) break;
-        if (cause instanceof RefusedError || isTransport(this.#target)) {
+        const cause = isFinal(error) ? new RefusedError(error.message, { cause: error }) : error;
+        if (cause instanceof RefusedError || !canReconnect) {
           this.#program.abandon(cause);
           throw cause;
         }
-        this.#options.onLost?.(cause);
+        this.#onLost(cause);
       }
-      if (signal.aborted || isTransport(this.#target)) break;
-      // Not all of a fleet at once.
-      await sleep(retryMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {});
-      retryMs = Math.min(2 * retryMs, limits.retryMsMax);
+      await time.sleep(pauseMs(failures), signal).catch(() => {});
+      failures += 1;
     }
     this.#program.abandon(new DOMException("the worker has ended", "AbortError"));
-  }
-
-  async #connect(signal: AbortSignal): Promise<Transport> {
-    const target = this.#target;
-    if (isTransport(target)) return target;
-    if (typeof target === "function") return await target();
-    return await connectWebSocket(target, { signal });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -156,135 +127,129 @@ class WorkerClient implements ConnectedWorker {
   }
 }
 
-function isTransport(target: WorkerTarget): target is Transport {
-  return typeof target === "object" && !(target instanceof URL);
+function settingsOf(
+  target: WorkerTarget,
+  { token, client, time: given }: ConnectWorkerOptions,
+): Settings {
+  const settings = settle(target, {
+    token,
+    time: given,
+    client: client ?? { name: "tipstaff-worker", version: "0.0.0" },
+    features: ["heartbeat"],
+    autoAck: false,
+    handshakeTimeoutMs: limits.handshakeMs,
+  });
+  const { time } = settings;
+  const patient: Timekeeper = {
+    nowMs: () => time.nowMs(),
+    later: (run, ms) => time.later(run, ms),
+    sleep: (ms, signal) => time.sleep(Math.min(ms, limits.pauseMsMax), signal),
+  };
+  return { ...settings, time: patient };
 }
 
-type SessionOptions = Pick<ConnectWorkerOptions, "token" | "client"> & {
-  readonly onReady: () => void;
-  /** With what went wrong, if anything did. */
-  readonly onOver: (cause?: unknown) => void;
-};
-
-/** One connection, from the hello on. */
-class Session {
-  readonly #transport: Transport;
+/** One ARCP session, over any number of connections. */
+class WorkerSession implements SessionListener {
+  /** A worker follows no jobs, so that nothing in its session has a number. */
+  readonly lastEventSeq = 0;
+  readonly #settings: Settings;
   readonly #program: WorkerProgram;
-  readonly #options: SessionOptions;
-  readonly #tooLate: NodeJS.Timeout;
-  #sessionId: string | undefined;
+  readonly #onReady: () => void;
+  readonly #onLost: (cause: unknown) => void;
+  readonly #lifeline: Lifeline;
+  readonly #over = Promise.withResolvers<void>();
   #link: ProgramLink | undefined;
-  #heartbeat: Heartbeat | undefined;
-  #look: NodeJS.Timeout | undefined;
-  #isOver = false;
+  #stopTimer: () => void = () => {};
+  /** Why we left; undefined if we did not, or because the worker has ended. */
+  #refusal: Error | undefined;
+  #closing: Promise<void> | undefined;
 
-  constructor(transport: Transport, program: WorkerProgram, options: SessionOptions) {
-    this.#transport = transport;
+  constructor(
+    settings: Settings,
+    program: WorkerProgram,
+    onReady: () => void,
+    onLost: (cause: unknown) => void,
+  ) {
+    this.#settings = settings;
     this.#program = program;
-    this.#options = options;
-    transport.onFrame((frame) => this.#receive(frame));
-    transport.onClose((error, closing) => {
-      this.#end(error ?? new Error(`the runtime has closed it: ${closing?.reason || "no reason"}`));
-    });
-    this.#tooLate = setTimeout(() => {
-      this.#end(new Error("the runtime does not answer"));
-    }, limits.handshakeMs);
-    const { token, client = { name: "tipstaff-worker", version: "0.0.0" } } = options;
-    const capabilities = { encodings: ["json"], features: ["heartbeat"], vendor: {} };
-    this.#send("session.hello", printHello({ client, token, capabilities }));
+    this.#onReady = onReady;
+    this.#onLost = onLost;
+    this.#lifeline = new Lifeline(settings, this, undefined);
+    this.#over.promise.catch(() => {});
   }
 
-  leave(): void {
-    if (this.#sessionId !== undefined) {
-      this.#send("session.bye", printFarewell({ reason: "the worker has ended" }));
-    }
-    this.#end();
-  }
-
-  #receive(frame: unknown): void {
-    if (this.#isOver) return;
-    this.#heartbeat &&= heard(this.#heartbeat, performance.now());
-    const { envelope } = readEnvelope(frame);
-    if (!envelope) return;
-    const { type, payload } = envelope;
-    if (type.startsWith(prefix)) return this.#link?.receive(type, payload);
-    switch (type) {
-      case "session.welcome":
-        return this.#welcome(envelope);
-      case "session.error": {
-        const { error } = readSessionError(envelope);
-        const cause = ArcpError.fromPayload(error);
-        // A runtime that knows nothing of workers does not learn it by being asked again.
-        const isFinal = error.code === "UNAUTHENTICATED" || error.code === "INVALID_REQUEST";
-        this.#end(isFinal ? new RefusedError(cause.message, { cause }) : cause);
-        return;
-      }
-      case "session.ping": {
-        const { value } = readPing(envelope);
-        const receivedAtMs = Date.now();
-        if (value) this.#send("session.pong", printPong({ pingNonce: value.nonce, receivedAtMs }));
-        return;
-      }
-      case "session.bye":
-      case "session.closed":
-        this.#end(new Error("the runtime has said goodbye"));
-        return;
-      default:
+  /** Resolves when the session was closed because of the signal; rejects with the reason for any other end. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#lifeline.open(signal);
+    const leave = (): void => this.#leave();
+    signal.addEventListener("abort", leave, { once: true });
+    if (signal.aborted) leave();
+    try {
+      await this.#over.promise;
+    } finally {
+      signal.removeEventListener("abort", leave);
+      await this.#closing;
     }
   }
 
-  #welcome(envelope: Envelope): void {
-    const { value } = readWelcome(envelope);
-    if (!value || this.#sessionId !== undefined) return;
-    this.#sessionId = value.sessionId;
-    if (value.heartbeatIntervalSec !== undefined && value.features.includes("heartbeat")) {
-      this.#heartbeat = startHeartbeat(performance.now(), value.heartbeatIntervalSec * 1_000);
-      this.#planLook();
-    }
-    this.#link = this.#program.connect((type, payload) => this.#send(type, payload), {
+  #leave(refusal?: Error): void {
+    this.#refusal = refusal;
+    this.#closing ??= this.#lifeline.close(refusal?.message ?? "the worker has ended");
+  }
+
+  attached(): void {
+    const { time, handshakeMs } = this.#settings;
+    this.#stopTimer = time.later(() => {
+      const message = `the runtime did not answer the offer within ${handshakeMs} ms`;
+      this.#lifeline.leave(new ArcpError("TIMEOUT", message));
+    }, handshakeMs);
+    this.#link = this.#program.connect((type, payload) => this.#lifeline.say({ type, payload }), {
       onWelcome: () => {
-        clearTimeout(this.#tooLate);
-        this.#options.onReady();
+        this.#stopTimer();
+        this.#onReady();
       },
       onRefused: (code, message) => {
-        const isFinal = finalCodes.includes(code);
-        this.#end(isFinal ? new RefusedError(message) : new Error(message));
+        this.#leave(finalCodes.includes(code) ? new RefusedError(message) : new Error(message));
       },
     });
   }
 
-  #planLook(): void {
-    if (!this.#heartbeat || this.#isOver) return;
-    const inMs = Math.max(1, this.#heartbeat.lookAtMs - performance.now());
-    this.#look = setTimeout(() => {
-      if (!this.#heartbeat) return;
-      const { heartbeat, verdict } = look(this.#heartbeat, performance.now());
-      this.#heartbeat = heartbeat;
-      if (verdict === "lost") return this.#end(new Error("the runtime is silent"));
-      const ping = { nonce: randomUUID(), sentAtMs: Date.now() };
-      if (verdict === "ping") this.#send("session.ping", printPing(ping));
-      this.#planLook();
-    }, inMs);
-  }
-
-  #send(type: string, payload: JsonObject): void {
-    this.#heartbeat &&= said(this.#heartbeat, performance.now());
-    const id = `msg_${randomUUID()}`;
-    const frame = printEnvelope({ id, type, sessionId: this.#sessionId }, payload);
-    // What cannot be sent is said again on the next connection.
-    this.#transport.send(frame).catch((cause: unknown) => this.#end(cause));
-  }
-
-  #end(cause?: unknown): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    clearTimeout(this.#tooLate);
-    clearTimeout(this.#look);
+  detached(cause: unknown): void {
+    this.#stopTimer();
     this.#link?.lost();
-    void this.#transport.close().catch(() => {});
-    this.#options.onOver(cause);
+    this.#link = undefined;
+    // An end, which follows at once, is reported by whoever waits for it.
+    queueMicrotask(() => {
+      if (!this.#lifeline.isEnded) this.#onLost(cause);
+    });
+  }
+
+  received(envelope: Envelope): void {
+    const { type, payload } = envelope;
+    if (type.startsWith(prefix)) this.#link?.receive(type, payload);
+    if (type !== "session.error") return;
+    const error = ArcpError.fromPayload(readSessionError(envelope).error);
+    if (isFinal(error)) this.#leave(error);
+    else this.#lifeline.complained(error);
+  }
+
+  /** A newer runtime may say what this version does not know. */
+  malformed(): void {}
+
+  /** What the worker has is known by its id, not by its session. */
+  forgotten(): void {}
+
+  ended(error: ArcpError, { wasClosedHere }: { readonly wasClosedHere: boolean }): void {
+    if (this.#refusal) this.#over.reject(this.#refusal);
+    else if (wasClosedHere) this.#over.resolve();
+    else this.#over.reject(error);
   }
 }
 
-/** Another process has this worker's id, or there is something that it may not do. */
+/** The token is wrong, or the runtime knows nothing of workers. */
+function isFinal(error: unknown): error is ArcpError {
+  return isArcpError(error) && ["UNAUTHENTICATED", "INVALID_REQUEST"].includes(error.code);
+}
+
+/** Another process has this worker's id, or the worker asks for what it may not have. */
 const finalCodes: readonly RefusedCode[] = ["malformed", "not_allowed", "superseded"];

@@ -27,6 +27,7 @@ import {
   printBody,
   readWord,
   restOf,
+  tellable,
   type Voice,
   limits as wordLimits,
 } from "../../runtime/index.ts";
@@ -332,12 +333,13 @@ export class WorkerProgram {
     // As it is now: the handler may change it while it waits.
     const { body: text, spent } = readWord(kind, body);
     if (run.isOver) return;
-    this.#checkRoom(text.length);
+    const bytes = Buffer.byteLength(text);
+    this.#checkRoom(bytes);
     if (spent) spend(run, spent);
     const { promise: kept, resolve, reject } = Promise.withResolvers<void>();
     const settle = (error?: ArcpError): void => (error ? reject(error) : resolve());
     const said = { type: "event", kind, body: JSON.parse(text) } as const;
-    this.#number(run, said, { bytes: text.length, settle });
+    this.#number(run, said, { bytes, settle });
     const { wordsAheadMax, bytesAheadMax } = wordLimits;
     const isLittle = run.said.length < wordsAheadMax && run.saidBytes < bytesAheadMax;
     // What a runtime that knows other kinds makes of it is nothing that it can help.
@@ -348,27 +350,26 @@ export class WorkerProgram {
   #finish(run: Run, outcome: Outcome): void {
     if (run.isOver) return;
     const settle = (): void => this.#end(run, ended);
-    const bytes = outcome.status === "success" ? (outcome.result?.length ?? 0) : 0;
-    if (outcome.status !== "success") {
-      const { code, message, isRetryable, details } = outcome.failure;
-      const more = details === undefined ? {} : { details: JSON.parse(details) };
-      const error = { code, message, retryable: isRetryable, ...more };
-      this.#number(run, { type: "error", error }, { bytes, settle });
-    } else if (bytes > wireLimits.frameBytesMax - wireLimits.frameHeadBytes) {
-      const message = "the result is too large for one message; stream it";
-      const error = { code: "INTERNAL_ERROR", message, retryable: true };
-      this.#number(run, { type: "error", error }, { bytes: 0, settle });
-    } else {
-      const { result, streamed, summary } = outcome;
+    const told = tellable(outcome);
+    if (told.status === "success") {
+      const { result, streamed, summary } = told;
       const value = result === undefined ? undefined : { result: JSON.parse(result) };
+      const bytes = Buffer.byteLength(result ?? "");
       this.#number(run, { type: "result", value, streamed, summary }, { bytes, settle });
+      return;
     }
+    const { code, message, isRetryable, details } = told.failure;
+    const more = details === undefined ? {} : { details: JSON.parse(details) };
+    const error = { code, message, retryable: isRetryable, ...more };
+    this.#number(run, { type: "error", error }, { bytes: 0, settle });
   }
 
   async #ask(run: Run, asked: Question): Promise<unknown> {
     if (run.isOver) throw over(run);
     const requestId = randomUUID();
-    const item = this.#itemOf(run, { ...run.held, requestId, ...asked }, { bytes: 0 });
+    const bytes = printedBytes(asked);
+    checkSize(bytes);
+    const item = this.#itemOf(run, { ...run.held, requestId, ...asked }, { bytes });
     const answered = this.#answerTo(requestId, item);
     this.#queue(item);
     return await answered;
@@ -380,7 +381,8 @@ export class WorkerProgram {
     const delegateId = wanted.delegateId ?? `delegate_${randomUUID()}`;
     const text = printBody(input);
     if (run.isOver) throw over(run);
-    this.#checkRoom(text.length);
+    const bytes = Buffer.byteLength(text) + printedBytes({ ...wanted, input: null });
+    this.#checkRoom(bytes);
     const requestId = randomUUID();
     const said = {
       type: "delegate",
@@ -391,7 +393,7 @@ export class WorkerProgram {
       leaseRequest,
       expiresAt: leaseConstraints?.expires_at,
     } as const;
-    const item = this.#number(run, said, { bytes: text.length });
+    const item = this.#number(run, said, { bytes });
     const answer = await this.#answerTo(requestId, item);
     const childId = String(isObject(answer) ? answer["child_job_id"] : "");
     const done = this.#ask(run, { type: "await", childId });
@@ -420,9 +422,7 @@ export class WorkerProgram {
 
   /** Who waits for its words to be kept never comes here. */
   #checkRoom(bytes: number): void {
-    if (bytes > wireLimits.frameBytesMax - wireLimits.frameHeadBytes) {
-      throw new ArcpError("INVALID_REQUEST", "this is too large for one message");
-    }
+    checkSize(bytes);
     const { unsentMax, unsentBytesMax } = limits;
     if (this.#unsent.length < unsentMax && this.#unsentBytes + bytes <= unsentBytesMax) return;
     const message = "too much was said that is not kept yet; wait for some of it to be";
@@ -522,6 +522,16 @@ type Bare<Whole, Name extends string> = Whole extends unknown
   : never;
 
 const ended = new DOMException("the job has ended", "AbortError");
+
+function printedBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value) ?? "");
+}
+
+/** A message that no connection can carry must not be queued: it would be sent again on every new one. */
+function checkSize(bytes: number): void {
+  if (bytes <= wireLimits.frameBytesMax - wireLimits.frameHeadBytes) return;
+  throw new ArcpError("INVALID_REQUEST", "this is too large for one message");
+}
 
 function over({ held }: Run): ArcpError {
   return new ArcpError("CANCELLED", `job ${held.jobId} has ended, or is another worker's`);
