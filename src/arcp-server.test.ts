@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ARCPServer, connectWorker, type Handler } from "./arcp-server.ts";
+import { ARCPServer, connectWorker, type Handler, type JobContext } from "./arcp-server.ts";
 import { ARCPClient } from "./client/arcp/index.ts";
 import { SqliteLog } from "./log/index.ts";
 import { temporaryDirectory } from "./testing/temporary.ts";
@@ -66,6 +66,32 @@ test("a server whose socket cannot be closed says so, and has closed all the res
   await close.call(serving);
   await using again = await ARCPServer.open({ bearer, eventLog: directory.path });
   assert.equal(again.agents.length, 0);
+});
+
+test("a job that the program itself submits has no session; its children are in the same context and trace", async () => {
+  await using server = await ARCPServer.open({ bearer });
+  const child = Promise.withResolvers<JobContext>();
+  const parent = Promise.withResolvers<JobContext>();
+  server.registerAgent("child", (_, context) => child.resolve(context));
+  server.registerAgent("parent", async (_, context) => {
+    parent.resolve(context);
+    await (await context.delegate({ agent: "child" })).done;
+  });
+  const capabilities = { "agent.delegate": ["*"] };
+  const asked = { agent: "parent", input: "null", principal: "ada", capabilities };
+  const { value } = await server.submit({ ...asked, contextId: "a conversation" });
+  assert.deepEqual(value?.job.sessionIds, []);
+  const contexts = [await parent.promise, await child.promise];
+  assert.deepEqual(
+    contexts.map(({ sessionId, contextId }) => [sessionId, contextId]),
+    [
+      [undefined, "a conversation"],
+      [undefined, "a conversation"],
+    ],
+  );
+  const [first, second] = contexts.map(({ traceId }) => traceId);
+  assert.match(first ?? "", /^[0-9a-f]{32}$/);
+  assert.equal(second, first);
 });
 
 /** How a program ends whose log has no more room. */

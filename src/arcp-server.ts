@@ -2,10 +2,10 @@
  * A runtime for agents in one object: the log, the one writer, who does the work, and the ARCP door, put together.
  * In a program of its own, or inside another one's HTTP server; `tipstaff up` has one beside its other doors.
  */
-import { createHash, randomFillSync, randomUUID, timingSafeEqual } from "node:crypto";
+import { createHash, randomFillSync, timingSafeEqual } from "node:crypto";
 import type { Server } from "node:http";
 import manifest from "../package.json" with { type: "json" };
-import { type Job, type SessionId, sessionId } from "./core/index.ts";
+import type { Job, SessionId } from "./core/index.ts";
 import {
   type Accepted,
   type ArcpDoor,
@@ -128,6 +128,8 @@ export type DoorSettings = RejectionOptions & {
   readonly backPressureEvents?: number;
   /** Unfinished jobs of one session; 100, if absent. */
   readonly jobsPerSessionMax?: number;
+  /** Unfinished jobs of one principal, over all its sessions and other doors; 50,000, if absent. */
+  readonly jobsPerPrincipalMax?: number;
   /** Sessions of one principal, those that can be resumed included; 1,000, if absent. */
   readonly sessionsPerPrincipalMax?: number;
   readonly dialect?: DialectOption;
@@ -254,7 +256,7 @@ export class ARCPServer implements AsyncDisposable {
       pace: (sessionId: SessionId) => this.#door.pace(sessionId),
       chunkOf: (sessionId: SessionId) => this.#door.chunkOf(sessionId),
       resultBytesMax: settings.resultBytesMax,
-      jobsOfSessionMax: settings.jobsPerSessionMax,
+      jobsOfPrincipalMax: settings.jobsPerPrincipalMax,
       isSpendLimit: settings.isSpendLimit,
       logger,
       onAgentError: onAgentError && ((error, job) => onAgentError(error, seen(job))),
@@ -285,6 +287,7 @@ export class ARCPServer implements AsyncDisposable {
       audit: settings.audit,
       hidesForeignJobs: settings.hideForeignJobs,
       sessionsOfPrincipalMax: settings.sessionsPerPrincipalMax,
+      jobsOfSessionMax: settings.jobsPerSessionMax,
       tellsCredentialsAnywhere: settings.credentialsAnywhere,
       cancelsAcrossSessions: settings.cancelAcrossSessions,
       mayObserve:
@@ -321,15 +324,8 @@ export class ARCPServer implements AsyncDisposable {
   }
 
   /** For callers that have no session here, and hear of their jobs otherwise: through other doors. */
-  submit(
-    request: Omit<JobRequest, "sessionId" | "requestId" | "traceId">,
-  ): Promise<Outcome<Submitted>> {
-    return this.#runtime.submit({
-      ...request,
-      sessionId: sessionId(`none/${request.principal}`),
-      requestId: randomUUID(),
-      traceId: randomUUID().replaceAll("-", ""),
-    });
+  submit(request: Omit<JobRequest, "sessionId" | "requestId">): Promise<Outcome<Submitted>> {
+    return this.#runtime.submit(request);
   }
 
   /** Messages of a vendor's type go there. */

@@ -20,8 +20,10 @@ export type Jobs = {
   readonly children: ReadonlyMap<JobId, ReadonlySet<JobId>>;
   readonly byKey: ReadonlyMap<string, JobId>;
   readonly byRequest: ReadonlyMap<string, JobId>;
-  /** Unfinished ones, by the session that asked for them. */
-  readonly unfinished: ReadonlyMap<SessionId, ReadonlySet<JobId>>;
+  /** Unfinished jobs by the first session that submitted them; those without a session are not here. */
+  readonly unfinishedBySession: ReadonlyMap<SessionId, ReadonlySet<JobId>>;
+  /** All unfinished jobs. */
+  readonly unfinishedByPrincipal: ReadonlyMap<string, ReadonlySet<JobId>>;
   readonly byPrincipal: ReadonlyMap<string, Pick<Roll<JobId>, "after" | "size">>;
   /** Those that wait for a worker. */
   readonly pending: ReadonlySet<JobId>;
@@ -43,7 +45,8 @@ export type OwnJobs = {
   readonly children: Map<JobId, Set<JobId>>;
   readonly byKey: Map<string, JobId>;
   readonly byRequest: Map<string, JobId>;
-  readonly unfinished: Map<SessionId, Set<JobId>>;
+  readonly unfinishedBySession: Map<SessionId, Set<JobId>>;
+  readonly unfinishedByPrincipal: Map<string, Set<JobId>>;
   readonly byPrincipal: Map<string, Roll<JobId>>;
   readonly pending: Set<JobId>;
   readonly ended: Map<string, PriorityMap<JobId>>;
@@ -76,7 +79,8 @@ export function emptyJobs(): OwnJobs {
     children: new Map(),
     byKey: new Map(),
     byRequest: new Map(),
-    unfinished: new Map(),
+    unfinishedBySession: new Map(),
+    unfinishedByPrincipal: new Map(),
     byPrincipal: new Map(),
     pending: new Set(),
     ended: new Map(),
@@ -103,15 +107,18 @@ export function putJob(jobs: OwnJobs, job: Job): void {
       fileAgain(jobs, parentId);
     }
     if (key) jobs.byKey.set(keyOf(principal, key), id);
-    jobs.byRequest.set(requestKey(job.sessionIds[0], job.requestId), id);
+    const request = requestKeyOf(job);
+    if (request !== undefined) jobs.byRequest.set(request, id);
   }
   if (state === "pending") jobs.pending.add(id);
   else jobs.pending.delete(id);
   if (job.state === "ended") {
     dropInput(jobs, id);
-    take(jobs.unfinished, job.sessionIds[0], id);
+    takeUnfinished(jobs, job);
   } else {
-    put(jobs.unfinished, job.sessionIds[0], id);
+    const [sessionId] = job.sessionIds;
+    if (sessionId !== undefined) put(jobs.unfinishedBySession, sessionId, id);
+    put(jobs.unfinishedByPrincipal, principal, id);
   }
   fileByTime(jobs, job);
 }
@@ -157,7 +164,7 @@ function dueAtMsOf(job: Job): number {
 export function deleteJob(jobs: OwnJobs, id: JobId): void {
   const job = jobs.byId.get(id);
   if (!job) return;
-  const { principal, parentId, key, sessionIds } = job;
+  const { principal, parentId, key } = job;
   dropInput(jobs, id);
   const roll = jobs.byPrincipal.get(principal);
   roll?.delete(job.place);
@@ -167,8 +174,9 @@ export function deleteJob(jobs: OwnJobs, id: JobId): void {
     fileAgain(jobs, parentId);
   }
   if (key) jobs.byKey.delete(keyOf(principal, key));
-  jobs.byRequest.delete(requestKey(sessionIds[0], job.requestId));
-  take(jobs.unfinished, sessionIds[0], id);
+  const request = requestKeyOf(job);
+  if (request !== undefined) jobs.byRequest.delete(request);
+  takeUnfinished(jobs, job);
   const shelf = shelfOf(jobs, job);
   const ended = shelf.get(principal);
   ended?.delete(id);
@@ -196,6 +204,11 @@ function bytesOf(jobs: Jobs, id: JobId): number {
 function dropInput(jobs: OwnJobs, id: JobId): void {
   jobs.bytes -= bytesOf(jobs, id);
   jobs.inputs.delete(id);
+}
+
+function takeUnfinished(jobs: OwnJobs, { id, principal, sessionIds: [sessionId] }: Job): void {
+  if (sessionId !== undefined) take(jobs.unfinishedBySession, sessionId, id);
+  take(jobs.unfinishedByPrincipal, principal, id);
 }
 
 function put<Key, Value>(sets: Map<Key, Set<Value>>, key: Key, value: Value): void {
@@ -261,4 +274,9 @@ export function keyOf(principal: string, { text }: Key): string {
 
 export function requestKey(sessionId: SessionId, requestId: string): string {
   return `${sessionId} ${requestId}`;
+}
+
+/** A job has a request id only if a session submitted it; sessions that join later do not change the first. */
+function requestKeyOf({ sessionIds: [first], requestId }: Job): string | undefined {
+  return first === undefined || requestId === undefined ? undefined : requestKey(first, requestId);
 }

@@ -17,7 +17,7 @@ import type { Event } from "./events.ts";
 import { jobId, sessionId } from "./ids.ts";
 import type { Job } from "./jobs.ts";
 import { limits } from "./limits.ts";
-import { type Command, evolve } from "./machine.ts";
+import { type Command, decide, evolve } from "./machine.ts";
 import { capture, describe, printRow, Restoring } from "./snapshot.ts";
 
 const ada = sessionId("sess_ada");
@@ -289,14 +289,90 @@ test("[ARCP-107] the time of a job runs from when it was asked for: while it wai
   assert.deepEqual(preparing.later(0), ["job.ended job_1 timed_out job_timed_out"]);
 });
 
-test("[ARCP-88] a session has no more than so many jobs that have not ended", () => {
+test("[ARCP-88] a session with a limit has no more unfinished jobs than that, children included", () => {
+  const desk = new Desk();
+  desk.do(openSession("ada", { jobsMax: 3 }));
+  desk.do(submitJob("job_1", "ada"));
+  desk.do(submitJob("job_2", "ada"));
+  desk.do(submitJob("job_3", "ada", { parentId: jobId("job_1"), delegateId: "d1" }));
+  const wanted = submitJob("job_4", "ada");
+  assert.deepEqual(decide(desk.loop.state, wanted, desk.loop.nowMs).refusal, {
+    code: "limit_reached",
+    message: "this session has 3 unfinished jobs, which is its limit; wait for one to end",
+  });
+  const same = submitJob("job_5", "ada", { requestId: "request of job_2" });
+  assert.deepEqual(desk.do(same), [], "a repeated request is not a new job");
+  desk.restart();
+  assert.equal(desk.refusal(wanted), "limit_reached");
+  const { sessionId: _, ...outside } = wanted;
+  desk.do({ ...outside, jobId: jobId("job_6") });
+  desk.do(cancelJob("job_2"));
+  desk.do(wanted);
+});
+
+test("a principal has no more than so many unfinished jobs, in whatever sessions", () => {
   const desk = opened();
-  for (let index = 0; index < limits.jobsOfSessionMax; index += 1) {
-    desk.do(submitJob(`job_${index}`, "ada"));
-  }
-  assert.equal(desk.refusal(submitJob("job_more", "ada")), "limit_reached");
-  desk.do(cancelJob("job_1"));
-  desk.do(submitJob("job_more", "ada"));
+  const bob = (id: string): Command => submitJob(id, "bob", { jobsOfPrincipalMax: 3 });
+  const alone = (id: string): Command => {
+    const { sessionId: _, requestId: __, ...command } = submitJob(id, "ada");
+    return { ...command, jobsOfPrincipalMax: 3 };
+  };
+  desk.do(openSession("bob"));
+  desk.do(submitJob("job_1", "ada"));
+  desk.do(alone("job_2"));
+  desk.do(alone("job_3"));
+  assert.deepEqual(decide(desk.loop.state, alone("job_4"), desk.loop.nowMs).refusal, {
+    code: "limit_reached",
+    message: "principal ada has 3 unfinished jobs, which is its limit; wait for one to end",
+  });
+  desk.do(bob("job_5"));
+  desk.restart();
+  assert.equal(desk.refusal(alone("job_4")), "limit_reached");
+  desk.do(cancelJob("job_2"));
+  desk.do(alone("job_4"));
+});
+
+test("a job needs no session, request id or trace id, and a session may still join it by its key", () => {
+  const desk = opened();
+  const key = { text: "once", fingerprint: "f" };
+  const { sessionId: _, requestId: __, traceId: ___, ...bare } = submitJob("job_1", "ada");
+  const command = { ...bare, key, contextId: "conversation 1" };
+  assert.deepEqual(desk.do(command), ["job.accepted job_1"]);
+  const { byId, unfinishedBySession, byRequest } = desk.loop.state.jobs;
+  const job = byId.get(jobId("job_1"));
+  assert.deepEqual(job?.sessionIds, []);
+  assert.equal(job?.contextId, "conversation 1");
+  assert.deepEqual(
+    Object.keys(job ?? {}).filter((name) => /request|trace/.test(name)),
+    [],
+  );
+  assert.equal(unfinishedBySession.size + byRequest.size, 0);
+  assert.deepEqual(
+    desk.do({ ...command, jobId: jobId("job_2") }),
+    [],
+    "the same key is the same job",
+  );
+  desk.do(startJob("job_1"));
+  desk.do(emit("job_1"));
+  assert.equal(desk.numberOf("ada"), 0);
+  assert.deepEqual(desk.do(submitJob("job_3", "ada", { key })), ["job.joined job_1 sess_ada"]);
+  desk.do(emit("job_1"));
+  assert.equal(desk.numberOf("ada"), 1);
+  assert.deepEqual(desk.restart(), ["job.ended job_1 error worker_lost"]);
+  assert.equal(desk.loop.state.jobs.unfinishedByPrincipal.size, 0);
+  assert.equal(desk.loop.state.jobs.unfinishedBySession.size, 0);
+});
+
+test("a job without a session is cancelled by its principal, and by no session or other principal", () => {
+  const desk = opened();
+  const { sessionId: own, requestId: _, ...bare } = submitJob("job_1", "ada");
+  desk.do(bare);
+  const cancel = (by: object): Command =>
+    ({ ...cancelJob("job_1"), by: { principal: "ada", ...by } }) as Command;
+  assert.equal(desk.refusal(cancel({ principal: "eve" })), "job_not_found");
+  assert.equal(desk.refusal(cancel({ principal: "eve", maySee: true })), "permission_denied");
+  assert.equal(desk.refusal(cancel({ sessionId: own })), "permission_denied");
+  assert.deepEqual(desk.do(cancel({})), ["job.ended job_1 cancelled job_cancelled"]);
 });
 
 const capabilities = { "tool.call": ["search.*"], "cost.budget": ["USD:1.00"] };

@@ -37,11 +37,16 @@ type JobRecord = {
   /** The agent as it was resolved: a name, or `name@version`. */
   readonly agent: string;
   readonly principal: string;
-  /** Who asked for it, and may cancel it: the first one's numbers are the job's own. */
-  readonly sessionIds: readonly [SessionId, ...SessionId[]];
-  /** What the session called its request. */
-  readonly requestId: string;
-  readonly traceId: string;
+  /**
+   * The sessions that submitted it, and may cancel it: the first one's numbers are the job's own. Empty for a job that
+   * was submitted outside of any session.
+   */
+  readonly sessionIds: readonly SessionId[];
+  /** The id that the first session gave its request. */
+  readonly requestId?: string;
+  /** Groups the jobs of one conversation. The core stores it and never reads it. */
+  readonly contextId?: string;
+  readonly traceId?: string;
   readonly trace?: Trace;
   readonly parentId?: JobId;
   /** What the parent calls it. */
@@ -111,14 +116,17 @@ export type Outcome =
     }
   | { readonly status: Exclude<EndStatus, "success">; readonly failure: Failure };
 
-/** Asked for by a session, or by another job in whose session it runs. */
+/** Submitted by a principal: directly, in one of its sessions, or through another of its jobs. */
 export type SubmitJob = {
   readonly type: "job.submit";
   readonly jobId: JobId;
-  readonly sessionId: SessionId;
   readonly principal: string;
-  readonly requestId: string;
-  readonly traceId: string;
+  /** The session that follows the job from the start. */
+  readonly sessionId?: SessionId;
+  /** Unique within the session: the same id again is the same request. Ignored without a session. */
+  readonly requestId?: string;
+  readonly contextId?: string;
+  readonly traceId?: string;
   readonly trace?: Trace;
   /** What it was resolved to, or why it could not be: other things are looked at first. */
   readonly agent: { readonly name: string; readonly refusal?: never } | Refused;
@@ -133,8 +141,8 @@ export type SubmitJob = {
   readonly delegateId?: string;
   /** Whether credentials must be made before it is accepted. */
   readonly needsPreparing: boolean;
-  /** How many unfinished ones a session may have; as many as usual, if absent. */
-  readonly jobsOfSessionMax?: number | undefined;
+  /** Unfinished jobs that the principal may have; `limits.jobsOfPrincipalMax` by default. */
+  readonly jobsOfPrincipalMax?: number | undefined;
 };
 
 export type JobCommand =
@@ -173,8 +181,9 @@ export type JobCommand =
       readonly jobId: JobId;
       /** Absent: whoever runs this machine. */
       readonly by?: {
-        readonly sessionId: SessionId;
         readonly principal: string;
+        /** If present, only a job that was submitted in this session is cancelled. */
+        readonly sessionId?: SessionId;
         /** Whether somebody has allowed it to see jobs of others. */
         readonly maySee?: boolean;
       };
@@ -360,8 +369,10 @@ export function findRepeated(
 ): { readonly job: Job | undefined; readonly refusal?: never } | Refused {
   const find = (id: JobId | undefined): Job | undefined =>
     id === undefined ? undefined : jobs.byId.get(id);
-  const same = find(jobs.byRequest.get(requestKey(sessionId, requestId)));
-  if (same) return { job: same };
+  if (sessionId !== undefined && requestId !== undefined) {
+    const same = find(jobs.byRequest.get(requestKey(sessionId, requestId)));
+    if (same) return { job: same };
+  }
   const job = key && find(jobs.byKey.get(keyOf(principal, key)));
   if (!job || job.key?.fingerprint === key?.fingerprint) return { job };
   return refuse("key_reused", `the key ${key?.text} was used for job ${job.id}, which is another`, {
@@ -377,6 +388,7 @@ export function findAsked(jobs: Jobs, asked: Asked): Job | undefined {
 
 function submit(jobs: Jobs, command: SubmitJob, nowMs: number): Decision<JobEvent> {
   const { agent, capabilities, expiresAt, input, runMsMax, key, parentId, delegateId } = command;
+  const { sessionId, requestId, contextId, traceId } = command;
   if (agent.refusal) return agent;
   // Of NaN no time is ever later, and the job would have no limit at all.
   if (runMsMax !== undefined && !(runMsMax > 0 && Number.isFinite(runMsMax))) {
@@ -394,9 +406,10 @@ function submit(jobs: Jobs, command: SubmitJob, nowMs: number): Decision<JobEven
     id: command.jobId,
     agent: agent.name,
     principal: command.principal,
-    sessionIds: [command.sessionId],
-    requestId: command.requestId,
-    traceId: command.traceId,
+    sessionIds: sessionId === undefined ? [] : [sessionId],
+    ...(sessionId !== undefined && requestId !== undefined && { requestId }),
+    ...(contextId !== undefined && { contextId }),
+    ...(traceId !== undefined && { traceId }),
     ...(command.trace && { trace: command.trace }),
     ...(parentId !== undefined && { parentId }),
     ...(delegateId !== undefined && { delegateId }),
@@ -450,11 +463,13 @@ export function findChild(jobs: Jobs, parentId: JobId, delegateId: string): Job 
 }
 
 function refuseFull(jobs: Jobs, command: SubmitJob, grant: grants.Grant): Refused | undefined {
-  const { sessionId, input, jobsOfSessionMax = limits.jobsOfSessionMax } = command;
+  const { principal, input, jobsOfPrincipalMax = limits.jobsOfPrincipalMax } = command;
   const { unfinishedJobsMax, jobBytesMax } = limits;
-  if ((jobs.unfinished.get(sessionId)?.size ?? 0) >= jobsOfSessionMax) {
-    const message = `this session has ${jobsOfSessionMax} unfinished jobs; wait for one to end`;
-    return refuse("limit_reached", message);
+  if ((jobs.unfinishedByPrincipal.get(principal)?.size ?? 0) >= jobsOfPrincipalMax) {
+    return refuse(
+      "limit_reached",
+      `principal ${principal} has ${jobsOfPrincipalMax} unfinished jobs, which is its limit; wait for one to end`,
+    );
   }
   if (jobs.inputs.size >= unfinishedJobsMax) {
     return refuse("limit_reached", `${unfinishedJobsMax} jobs are unfinished already`);
@@ -506,8 +521,11 @@ function cancel(
   const job = jobs.byId.get(jobId);
   const isSeen = by === undefined || job?.principal === by.principal || by.maySee;
   if (!job || job.state === "preparing" || !isSeen) return refuseUnknown(jobId);
-  if (by && !job.sessionIds.includes(by.sessionId)) {
+  if (by?.sessionId !== undefined && !job.sessionIds.includes(by.sessionId)) {
     return refuse("permission_denied", `job ${jobId} was asked for by another session`);
+  }
+  if (by && job.principal !== by.principal) {
+    return refuse("permission_denied", `job ${jobId} is another principal's`);
   }
   return accept(...withRoom(jobs, job, stop(jobs, job, command, nowMs)));
 }

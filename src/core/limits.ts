@@ -26,8 +26,12 @@ export const limits = {
   priorityMax: 100,
   /** Different sets of tools that pending tasks ask for: a claim looks at each. */
   queuesMax: 10_000,
-  /** One session's, and all together, that have not ended. */
-  jobsOfSessionMax: 100,
+  /**
+   * Unfinished jobs of one principal: half of all, so that one principal alone can never keep the others out. A door
+   * may have lower limits of its own, for instance per session.
+   */
+  jobsOfPrincipalMax: 50_000,
+  /** Unfinished jobs in total. */
   unfinishedJobsMax: 100_000,
   /** Inputs and grants of unfinished jobs together: they live in memory. */
   jobBytesMax: 1_000_000_000,

@@ -275,11 +275,17 @@ function decideAlone(state: State, command: Command, nowMs: number): Decision<Ev
       const { job } = repeated;
       if (!job) {
         const decision = jobs.decide(state.jobs, command, nowMs);
-        if (decision.refusal || !command.needsPreparing) return decision;
+        if (decision.refusal) return decision;
+        const full = refuseFullSession(state, command);
+        if (full || !command.needsPreparing) return full ?? decision;
         return credentials.refuseFull(state.credentials) ?? decision;
       }
+      const { sessionId, requestId } = command;
       const isSameRequest =
-        job.sessionIds[0] === command.sessionId && job.requestId === command.requestId;
+        sessionId !== undefined &&
+        requestId !== undefined &&
+        job.sessionIds[0] === sessionId &&
+        job.requestId === requestId;
       // What followed on it was told under numbers, and is told again from there.
       if (isSameRequest) return accept();
       return refuseUntold(state, job) ?? accept(...askAgain(job, command));
@@ -372,6 +378,18 @@ function rotate(
   );
 }
 
+/** A session may have a limit of its own, besides that of its principal. */
+function refuseFullSession(state: State, { sessionId }: jobs.SubmitJob): Refused | undefined {
+  const jobsMax = sessionId === undefined ? undefined : state.sessions.byId.get(sessionId)?.jobsMax;
+  if (sessionId === undefined || jobsMax === undefined) return undefined;
+  const unfinished = state.jobs.unfinishedBySession.get(sessionId)?.size ?? 0;
+  if (unfinished < jobsMax) return undefined;
+  return refuse(
+    "limit_reached",
+    `this session has ${jobsMax} unfinished jobs, which is its limit; wait for one to end`,
+  );
+}
+
 /** A job whose end the log no longer has, because it grew too large: nobody can be told of it. */
 function refuseUntold({ oldestSequence }: State, job: jobs.Job): Refused | undefined {
   if (job.state !== "ended" || job.endedSequence >= oldestSequence) return undefined;
@@ -381,7 +399,8 @@ function refuseUntold({ oldestSequence }: State, job: jobs.Job): Refused | undef
 /** What was asked for before: whoever asks again is told how it ended, or will be. */
 function askAgain(job: jobs.Job, { sessionId }: jobs.SubmitJob): Event[] {
   const jobId = job.id;
-  if (job.state === "preparing") return [];
+  // A caller without a session is answered with the job, and follows it by other means.
+  if (sessionId === undefined || job.state === "preparing") return [];
   if (job.state === "ended") {
     const recalled = { afterSequence: job.endedSequence - 1, count: 1 };
     return [{ type: "session.followed", sessionId, jobId, recalled, hasEnded: true }];
@@ -411,10 +430,10 @@ function numbered(
 
 /** Whether a job that the session submitted, alone or with others, has not ended. */
 function hasUnfinishedJob(
-  { jobs: { unfinished, byId }, sessions: { journals } }: State,
+  { jobs: { unfinishedBySession, byId }, sessions: { journals } }: State,
   id: SessionId,
 ): boolean {
-  if ((unfinished.get(id)?.size ?? 0) > 0) return true;
+  if ((unfinishedBySession.get(id)?.size ?? 0) > 0) return true;
   const follows = journals.get(id)?.follows ?? new Set();
   return follows.values().some((jobId) => byId.get(jobId)?.sessionIds.includes(id) ?? false);
 }
@@ -619,8 +638,9 @@ export function evolve(state: OwnState, event: Event): void {
       return;
     case "job.accepted": {
       const { id, sessionIds } = event.job;
+      const [sessionId] = sessionIds;
       jobs.evolve(state.jobs, event, { sequence });
-      sessions.follow(state.sessions, sessionIds[0], id, sequence);
+      if (sessionId !== undefined) sessions.follow(state.sessions, sessionId, id, sequence);
       return;
     }
     case "job.joined":

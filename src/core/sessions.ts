@@ -41,6 +41,8 @@ export type Session = {
   /** What both sides can do, in the words of the door. */
   readonly features: readonly string[];
   readonly openedAtMs: number;
+  /** Unfinished jobs that may be submitted in it. Absent: as many as its principal may have. */
+  readonly jobsMax?: number;
   /** How long it is kept without a connection. */
   readonly windowMs: number;
   /** Counts connections: an older one that ends does not end the newest. */
@@ -96,6 +98,7 @@ export type SessionCommand =
       readonly features: readonly string[];
       readonly skips: readonly string[];
       readonly windowMs: number;
+      readonly jobsMax?: number;
       /** How many its principal may have; as many as usual, if absent. */
       readonly sessionsOfPrincipalMax?: number | undefined;
     }
@@ -109,6 +112,7 @@ export type SessionCommand =
       readonly tokenHash: string;
       readonly afterEventSequence: number;
       /** What was negotiated anew; absent: as it was. */
+      readonly jobsMax?: number;
       readonly features?: readonly string[];
       readonly skips?: readonly string[];
     }
@@ -239,9 +243,10 @@ export function decide(
         return refuse("session_gone", "this session cannot be resumed; open a new one");
       }
       const { detachedAtMs: _, detachedWindowMs: __, ...rest } = session;
-      const { tokenHash, shownHash, features = session.features, skips } = command;
+      const { tokenHash, shownHash, features = session.features, skips, jobsMax } = command;
       const attachment = session.attachment + 1;
-      const resumed = { ...rest, tokenHash, shownHash, features, attachment };
+      const limited = jobsMax === undefined ? {} : { jobsMax };
+      const resumed = { ...rest, tokenHash, shownHash, features, ...limited, attachment };
       return accept({ type: "session.resumed", session: resumed, ...(skips && { skips }) });
     }
     case "session.detach": {
@@ -286,7 +291,7 @@ function open(
   command: SessionCommand & { readonly type: "session.open" },
   nowMs: number,
 ): Decision<SessionEvent> {
-  const { sessionId: id, principal, tokenHash, features, skips, windowMs } = command;
+  const { sessionId: id, principal, tokenHash, features, skips, windowMs, jobsMax } = command;
   if (sessions.byId.has(id)) return refuse("key_reused", `there is a session ${id} already`);
   const { replaced, refusal } = makeRoom(sessions, command);
   if (refusal) return { refusal };
@@ -296,6 +301,7 @@ function open(
     tokenHash,
     features,
     openedAtMs: nowMs,
+    ...(jobsMax !== undefined && { jobsMax }),
     windowMs,
     attachment: 1,
   };

@@ -29,6 +29,7 @@ import { toArcpError, wordsOf } from "./errors.ts";
 import { fetchWithin, type Guard, readFileWithin, writeFileWithin } from "./guards.ts";
 import { type Logger, withFields } from "./logger.ts";
 import { type ChunkBody, ResultStream } from "./result-stream.ts";
+import { traceIdOf } from "./trace.ts";
 
 export type ToolError = {
   readonly code: string;
@@ -80,7 +81,7 @@ export type Surroundings = {
   /** What is left to spend, by currency. */
   readonly budgetOf: (jobId: JobId) => Readonly<Record<string, BudgetRest>>;
   /** How long pieces of a result may be for who reads them. */
-  readonly chunkOf: (sessionId: SessionId) => ChunkSize | undefined;
+  readonly chunkOf: (sessionId: SessionId | undefined) => ChunkSize | undefined;
   readonly resultBytesMax?: number | undefined;
   /** Whether what a tool threw says that somebody else's limit for spending is reached (ARCP-160). Never throws. */
   readonly isSpendLimit?: ((error: unknown) => boolean) | undefined;
@@ -115,7 +116,10 @@ export type JobContextOptions = {
 
 export class JobContext {
   readonly jobId: string;
-  readonly sessionId: string;
+  /** The session that submitted the job, if one did. */
+  readonly sessionId: string | undefined;
+  /** The conversation that the job belongs to, if the caller named one. A session of ARCP is one. */
+  readonly contextId: string | undefined;
   /** On whose behalf it runs. */
   readonly principal: string;
   /** The name alone, its version, and both. */
@@ -139,13 +143,14 @@ export class JobContext {
     const { expiresAt } = job.grant;
     this.jobId = job.id;
     this.sessionId = job.sessionIds[0];
+    this.contextId = job.contextId;
     this.principal = job.principal;
     this.agent = agent;
     this.agentVersion = version;
     this.agentRef = job.agent;
     this.lease = job.grant.capabilities;
     this.leaseConstraints = expiresAt === undefined ? {} : { expires_at: expiresAt };
-    this.traceId = job.traceId;
+    this.traceId = traceIdOf(job);
     this.signal = signal;
     this.#job = job;
     this.#attempt = attempt;

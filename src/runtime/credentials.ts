@@ -20,6 +20,7 @@ import type { Attempt } from "./attempt.ts";
 import { toArcpError } from "./errors.ts";
 import { limits } from "./limits.ts";
 import { type Revocation, Revocations, revocationOf } from "./revocations.ts";
+import { traceIdOf } from "./trace.ts";
 
 /** Whoever makes credentials. What it throws is told to `onIssueFailure` alone, lest it has a value in it. */
 export interface Provisioner {
@@ -173,7 +174,7 @@ export class Provisioning implements Disposable {
       ...(job.parentId !== undefined && { parentJobId: job.parentId }),
       agent: job.agent,
       principal: job.principal,
-      traceId: job.traceId,
+      traceId: traceIdOf(job),
       lease: job.grant.capabilities,
       leaseConstraints: expiresAt === undefined ? {} : { expires_at: expiresAt },
       budget: Object.fromEntries(

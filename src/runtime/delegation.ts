@@ -9,6 +9,7 @@ import type { Endings } from "./endings.ts";
 import { toArcpError } from "./errors.ts";
 import { limits } from "./limits.ts";
 import type { JobRequest, Submitted } from "./runtime.ts";
+import { traceIdOf } from "./trace.ts";
 
 export type DelegationOptions = {
   readonly plane: Plane;
@@ -95,18 +96,22 @@ export class Delegation {
     const resolved = catalogue.resolve(agent);
     if (resolved.refusal) throw toArcpError(resolved.refusal);
     const expiresAt = leaseConstraints?.expires_at;
-    const needsCredentials = await plane.read(({ sessions }) =>
-      sessions.byId.get(parent.sessionIds[0])?.features.includes("provisioned_credentials"),
+    const [sessionId] = parent.sessionIds;
+    const { contextId } = parent;
+    const needsCredentials = await plane.read(
+      ({ sessions }) =>
+        sessionId !== undefined &&
+        sessions.byId.get(sessionId)?.features.includes("provisioned_credentials"),
     );
     await attempt.authorise({ capability: "agent.delegate", target: resolved.agent });
     const outcome = await submit({
       jobId: childId,
       agent,
       input: JSON.stringify(input),
-      sessionId: parent.sessionIds[0],
       principal: parent.principal,
-      requestId: requestOf(childId),
-      traceId: parent.traceId,
+      ...(sessionId !== undefined && { sessionId, requestId: requestOf(childId) }),
+      ...(contextId !== undefined && { contextId }),
+      traceId: traceIdOf(parent),
       ...(trace && { trace }),
       capabilities: leaseRequest ?? {},
       ...(expiresAt !== undefined && { expiresAt }),
@@ -137,7 +142,7 @@ export class Delegation {
   }
 }
 
-/** Whether another job has asked for it, and no caller. */
+/** Whether another job has asked for it in its own session, and no caller. */
 export function isDelegated({ id, requestId }: Job): boolean {
   return requestId === requestOf(id);
 }

@@ -33,4 +33,5 @@ export {
   type RuntimeOptions,
   type Submitted,
 } from "./runtime.ts";
+export { traceIdOf } from "./trace.ts";
 export type { Work, Worker } from "./worker.ts";

@@ -41,6 +41,7 @@ import { type Handler, InProcessWorker } from "./in-process.ts";
 import { limits } from "./limits.ts";
 import { Line, type Turn } from "./line.ts";
 import { type Logger, withFields } from "./logger.ts";
+import { traceIdOf } from "./trace.ts";
 import type { Work, Worker } from "./worker.ts";
 
 export type RuntimeOptions = {
@@ -52,8 +53,8 @@ export type RuntimeOptions = {
   readonly pace?: (sessionId: SessionId) => Promise<void> | undefined;
   /** How long pieces of results may be for who listens to a session. */
   readonly chunkOf?: (sessionId: SessionId) => ChunkSize | undefined;
-  /** How many unfinished jobs a session may have; as many as usual, if absent. */
-  readonly jobsOfSessionMax?: number | undefined;
+  /** Unfinished jobs that one principal may have; 50,000 by default. */
+  readonly jobsOfPrincipalMax?: number | undefined;
   /** Of all pieces of one result, decoded. */
   readonly resultBytesMax?: number | undefined;
   /** Whether what was thrown says that somebody else's limit for spending is reached. */
@@ -80,7 +81,7 @@ export type RuntimeOptions = {
  * job asks others for is asked for from there.
  */
 export type Around = (
-  job: Job,
+  job: Job & { readonly traceId: string },
   run: (trace?: () => TraceHeaders) => Promise<AttemptOutcome>,
 ) => unknown;
 
@@ -103,10 +104,14 @@ export type JobRequest = {
   readonly agent: string;
   /** JSON. */
   readonly input: string;
-  readonly sessionId: SessionId;
   readonly principal: string;
-  readonly requestId: string;
-  readonly traceId: string;
+  /** The session that follows it from the start. */
+  readonly sessionId?: SessionId;
+  /** Unique within the session. */
+  readonly requestId?: string;
+  /** Groups the jobs of one conversation. */
+  readonly contextId?: string;
+  readonly traceId?: string;
   /** Where in a trace it was asked for, if that was told. */
   readonly trace?: TraceHeaders;
   readonly capabilities?: unknown;
@@ -190,7 +195,7 @@ export class Runtime implements Disposable {
     const surroundings = {
       newId,
       workingDirectory: rules.workingDirectory,
-      chunkOf: (sessionId: SessionId) => this.chunkOf(sessionId),
+      chunkOf: (sessionId: SessionId | undefined) => this.chunkOf(sessionId),
       resultBytesMax,
       isSpendLimit: guarded(onFault, isSpendLimit, false),
       logger: this.#options.logger,
@@ -276,8 +281,9 @@ export class Runtime implements Disposable {
   }
 
   /** How long pieces of results may be for who listens to a session. */
-  chunkOf(sessionId: SessionId): ChunkSize {
-    return this.#options.chunkOf?.(sessionId) ?? dialects.spec.chunk;
+  chunkOf(sessionId: SessionId | undefined): ChunkSize {
+    const chunk = sessionId === undefined ? undefined : this.#options.chunkOf?.(sessionId);
+    return chunk ?? dialects.spec.chunk;
   }
 
   /** What is left to a job, by currency. */
@@ -330,7 +336,7 @@ export class Runtime implements Disposable {
       agent: resolved.refusal ? resolved : { name: resolved.agent },
       isRepeatable: !resolved.refusal && resolved.isRepeatable,
       needsPreparing,
-      jobsOfSessionMax: this.#options.jobsOfSessionMax,
+      jobsOfPrincipalMax: this.#options.jobsOfPrincipalMax,
     } as const;
     const actor = `principal/${request.principal}`;
     const outcome = this.plane.carryOut(command, { actor }, ({ jobs, lastSequence }, events) => {
@@ -366,7 +372,8 @@ export class Runtime implements Disposable {
     const known = this.#attempts.get(jobId);
     if (known?.attempt === attempt) return known;
     const { plane, rules = {}, pace } = this.#options;
-    const own = pace && (() => pace(sessionIds[0]));
+    const [sessionId] = sessionIds;
+    const own = sessionId !== undefined && pace ? () => pace(sessionId) : undefined;
     const made = new Attempt({ plane, jobId, attempt, rules, pace: own });
     this.#attempts.set(jobId, made);
     return made;
@@ -433,7 +440,8 @@ export class Runtime implements Disposable {
       isHanded = true;
       return over;
     };
-    void Promise.try(around, work.job, run)
+    const { job } = work;
+    void Promise.try(around, { ...job, traceId: traceIdOf(job) }, run)
       .catch(onFault)
       .then(() => run());
   }

@@ -120,11 +120,18 @@ function takeJobs(plane: Plane): NonNullable<HttpDoorOptions["submitJob"]> {
           ? refuse("skill_version_not_found", `nobody offers ${agent}`)
           : undefined;
     count += 1;
-    const job = submitJob(`job_${count}`, "local", {
-      ...asked,
-      agent: refusal ?? { name: "echo@1" },
-    });
-    const outcome = await plane.submit(job, { actor: "test" }, ({ jobs }) => findAsked(jobs, job));
+    const {
+      sessionId: _,
+      requestId: __,
+      traceId: ___,
+      ...bare
+    } = submitJob(`job_${count}`, "local");
+    const job = { ...bare, ...asked, agent: refusal ?? { name: "echo@1" } };
+    const outcome = await plane.submit(
+      job,
+      { actor: "test" },
+      ({ jobs }, [event]) => (event?.type === "job.accepted" && event.job) || findAsked(jobs, job),
+    );
     if (outcome.refusal) return outcome;
     assert(outcome.value);
     return { value: { job: outcome.value } };

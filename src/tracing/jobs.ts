@@ -7,7 +7,7 @@ import { contextOf, headersOf, within } from "./spans.ts";
 export type TracedJob = {
   readonly id: string;
   readonly agent: string;
-  readonly sessionIds: readonly [string, ...string[]];
+  readonly sessionIds: readonly string[];
   readonly traceId: string;
   /** Where in a trace it was asked for, if that was told. */
   readonly trace?: TraceHeaders;
@@ -30,10 +30,11 @@ export function jobSpans(tracer: Tracer): AroundJob {
   return async (job, run) => {
     const asked = job.trace ?? traceHeadersOf(job.traceId);
     const parent = contextOf(asked);
+    const [sessionId] = job.sessionIds;
     const attributes = {
       "arcp.job_id": job.id,
       "arcp.agent": job.agent,
-      "arcp.session_id": job.sessionIds[0],
+      ...(sessionId !== undefined && { "arcp.session_id": sessionId }),
       "arcp.trace_id": job.traceId,
       "arcp.attempt": job.attempt,
     };

@@ -11,6 +11,7 @@ import { commands } from "../../src/cli/table.ts";
 import { ARCPClient, type ClientOptions } from "../../src/client/arcp/index.ts";
 import { settle } from "../../src/client/arcp/options.ts";
 import { limits as coreLimits } from "../../src/core/limits.ts";
+import { limits as doorLimits } from "../../src/doors/arcp/index.ts";
 import { SqliteLog } from "../../src/log/index.ts";
 import { SteadyClock } from "../../src/plane/index.ts";
 import { DoorScene } from "../../src/testing/arcp-door.ts";
@@ -84,7 +85,7 @@ test("[ARCP-203] NOT MET: what can be resumed from, and how long ended jobs are 
   assert.notEqual(coreLimits.journalEventsMax, 10_000);
   assert.notEqual(coreLimits.endedJobKeptMs, 3_600_000);
   assert.equal(coreLimits.endedJobsMax, 1_000);
-  assert.equal(coreLimits.jobsOfSessionMax, 100);
+  assert.equal(doorLimits.jobsOfSessionMax, 100);
   assert.equal(coreLimits.delegationDepthMax, 8);
 });
 

@@ -182,10 +182,13 @@ export class AnyWork {
     const command: SubmitJob = {
       type: "job.submit",
       jobId: jobId(mint("job_")),
-      sessionId: sessionId(session?.id ?? "sess_none"),
       principal: parent && random.chance(90) ? parent.principal : principal,
-      requestId: mint("q"),
-      traceId: "00000000000000000000000000000001",
+      // Through another door there is no session, and need not be a trace.
+      ...(random.chance(80) && {
+        sessionId: sessionId(session?.id ?? "sess_none"),
+        requestId: mint("q"),
+        traceId: "00000000000000000000000000000001",
+      }),
       agent: skill ? { refusal } : { name: "echo" },
       isRepeatable: random.chance(50),
       capabilities: this.#capabilities(parent),
@@ -271,7 +274,10 @@ export class AnyWork {
         const session = this.#session(present);
         const own =
           random.chance(50) && any ? present.ledger.sessions.get(any.sessions[0] ?? "") : session;
-        const by = own && { sessionId: sessionId(own.id), principal: own.principal };
+        const by = own && {
+          principal: own.principal,
+          ...(random.chance(80) && { sessionId: sessionId(own.id) }),
+        };
         const graceMs = random.pick([0, 1_000, 30_000]);
         const reason = random.chance(50) ? "enough" : "";
         const cancelling = { jobId: jobId(any?.id ?? "job_none"), reason, graceMs };

@@ -8,7 +8,7 @@ import type { Amount, Event, Job } from "../../src/core/index.ts";
 export type LedgerJob = {
   readonly id: string;
   readonly principal: string;
-  readonly requestId: string;
+  readonly requestId: string | undefined;
   readonly parentId: string | undefined;
   readonly delegateId: string | undefined;
   readonly depth: number;
@@ -111,7 +111,7 @@ export class Ledger {
         const job = this.jobs.get(event.job.id) ?? newJob(event.job);
         job.state = "pending";
         this.jobs.set(job.id, job);
-        this.#follow(event.job.sessionIds[0], job.id);
+        for (const id of event.job.sessionIds.slice(0, 1)) this.#follow(id, job.id);
         return;
       }
       case "job.withdrawn":

@@ -74,7 +74,8 @@ export function forecastWork(command: WorkCommand, world: World): string | undef
       const { by } = command;
       if (!job || job.state === "preparing") return "job_not_found";
       if (by && by.principal !== job.principal) return "job_not_found";
-      return by && !job.sessions.includes(by.sessionId) ? "permission_denied" : undefined;
+      if (by?.sessionId === undefined) return undefined;
+      return job.sessions.includes(by.sessionId) ? undefined : "permission_denied";
     }
     case "job.orphan":
     case "session.detach":
@@ -103,7 +104,7 @@ function forecastSubmit(command: SubmitJob, world: World): string | undefined {
   const { sessionId, requestId, principal, key, agent, expiresAt, parentId } = command;
   const jobs = [...ledger.jobs.values()];
   const isSame = (job: LedgerJob): boolean =>
-    job.sessions[0] === sessionId && job.requestId === requestId;
+    sessionId !== undefined && job.sessions[0] === sessionId && job.requestId === requestId;
   if (jobs.some(isSame)) return undefined;
   const keyed = jobs.find((job) => job.principal === principal && job.key?.text === key?.text);
   if (key && keyed) {

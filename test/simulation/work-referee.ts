@@ -203,7 +203,10 @@ export class WorkReferee {
     for (const other of ledger.jobs.values()) {
       const isSame = other.principal === job.principal && other.key?.text === job.key?.text;
       assert(!isSame || job.key === undefined, `${other.id} has the key`);
-      const isAgain = other.sessions[0] === job.sessionIds[0] && other.requestId === job.requestId;
+      const isAgain =
+        job.requestId !== undefined &&
+        other.sessions[0] === job.sessionIds[0] &&
+        other.requestId === job.requestId;
       assert(!isAgain, `${other.id} is the same request`);
     }
     assert((job.grant.expiresAtMs ?? Number.POSITIVE_INFINITY) > atMs);

@@ -558,13 +558,13 @@ function spend({ budget }: Run, { currency, value }: Amount): void {
 /** As a context wants it. What only the runtime knows is left as it would be at the start. */
 function jobOf(frame: JobFrame, workerId: string): Job {
   const { jobId, attempt, agent, principal, sessionId, parentId, lease, expiresAt } = frame;
-  const { traceId, trace } = frame;
+  const { contextId, traceId, trace } = frame;
   return {
     id: toJobId(jobId),
     agent,
     principal,
-    sessionIds: [toSessionId(sessionId)],
-    requestId: "",
+    sessionIds: sessionId === undefined ? [] : [toSessionId(sessionId)],
+    ...(contextId !== undefined && { contextId }),
     traceId,
     ...(trace && { trace }),
     ...(parentId !== undefined && { parentId: toJobId(parentId) }),

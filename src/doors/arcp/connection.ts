@@ -12,7 +12,7 @@ import {
   sessionId as toSessionId,
 } from "../../core/index.ts";
 import type { Entry } from "../../log/index.ts";
-import { isDelegated, toArcpError } from "../../runtime/index.ts";
+import { isDelegated, toArcpError, traceIdOf } from "../../runtime/index.ts";
 import type { Frame, Transport } from "../../transport/index.ts";
 import {
   ArcpError,
@@ -267,6 +267,7 @@ export class Connection implements Outlet {
         features,
         skips: skippedKinds(new Set(features)),
         windowMs,
+        jobsMax: this.#options.jobsOfSessionMax ?? limits.jobsOfSessionMax,
         sessionsOfPrincipalMax: this.#options.sessionsOfPrincipalMax,
       },
       { actor: `principal/${principal}` },
@@ -292,6 +293,7 @@ export class Connection implements Outlet {
         shownHash: hashOf(resume.resumeToken),
         tokenHash: hashOf(resumeToken),
         afterEventSequence: resume.lastEventSeq,
+        jobsMax: this.#options.jobsOfSessionMax ?? limits.jobsOfSessionMax,
         ...(features && { features, skips: skippedKinds(new Set(features)) }),
       },
       { actor: `principal/${principal}` },
@@ -518,7 +520,7 @@ export class Connection implements Outlet {
     const { dialect = "spec", takesCredentials } = this.#session ?? {};
     const credentials = takesCredentials ? this.#options.runtime.credentialsOf(job.id) : [];
     const payload = printAccepted(encodeAccepted(job, { credentials }), dialect);
-    return () => this.#say("job.accepted", payload, { jobId: job.id, traceId: job.traceId });
+    return () => this.#say("job.accepted", payload, { jobId: job.id, traceId: traceIdOf(job) });
   }
 
   /** Tells the job once that its listener lags (ARCP-76). */

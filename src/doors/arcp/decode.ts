@@ -39,6 +39,8 @@ export function decodeSubmit(
       agent,
       input: JSON.stringify(input),
       sessionId: asking.sessionId,
+      // Jobs of one session are one conversation.
+      contextId: asking.sessionId,
       principal: asking.principal,
       requestId: envelope.id,
       traceId: traceId ?? asking.newTraceId(),

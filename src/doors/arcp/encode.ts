@@ -8,6 +8,7 @@ import {
   remaining,
   type State,
 } from "../../core/index.ts";
+import { traceIdOf } from "../../runtime/index.ts";
 import {
   type Accepted,
   type Amount,
@@ -34,7 +35,7 @@ export function encodeAccepted(
     acceptedAtMs: job.createdAtMs,
     parentJobId: job.parentId,
     delegateId: job.delegateId,
-    traceId: job.traceId,
+    traceId: traceIdOf(job),
     requestId,
   };
 }
@@ -50,7 +51,7 @@ export function encodeEntry(
     ...authorityOf(job, left(jobs.budgets.get(job.id) ?? [])),
     parentJobId: job.parentId,
     createdAtMs: job.createdAtMs,
-    traceId: job.traceId,
+    traceId: traceIdOf(job),
     lastEventSeq: jobs.tallies.get(job.id)?.ownSequence ?? 0,
   };
 }
@@ -69,7 +70,7 @@ export function encodeSubscribed(
     agent: job.agent,
     ...authorityOf(job, left(jobs.budgets.get(job.id) ?? [])),
     parentJobId: job.parentId,
-    traceId: job.traceId,
+    traceId: traceIdOf(job),
     ...more,
   };
 }

@@ -17,7 +17,7 @@ const echo: Handler = async (input, context) => {
 };
 
 test("[ARCP-82] [ARCP-97] [ARCP-15] of several things that are wrong with a submit the first of a given order is told", async () => {
-  const { scene } = await withPuppet({ onRuntime: { jobsOfSessionMax: 1 } });
+  const { scene } = await withPuppet({ jobsOfSessionMax: 1 });
   await using _ = scene;
   const peer = await scene.hello();
   await peer.submit("puppet", { idempotency_key: "k" });
@@ -543,6 +543,7 @@ test("[ARCP-177] [ARCP-178] [ARCP-116] a child is its parent's in session, princ
   await waitUntil(() => child.contexts.length === 2);
   for (const context of child.contexts) {
     assert.equal(context.sessionId, peer.sessionId);
+    assert.equal(context.contextId, peer.sessionId);
     assert.equal(context.principal, "ada");
     assert.equal(context.traceId, trace_id);
   }
@@ -609,7 +610,7 @@ test("[ARCP-179] a client may ask for a child of an unfinished job of its princi
 });
 
 test("[ARCP-180] delegation is eight deep at most, and children count among the jobs of a session", async () => {
-  const { scene } = await withPuppet({ onRuntime: { jobsOfSessionMax: 10 } });
+  const { scene } = await withPuppet({ jobsOfSessionMax: 10 });
   await using _ = scene;
   const peer = await scene.hello();
   let parent_job_id: string | undefined;

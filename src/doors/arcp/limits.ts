@@ -29,6 +29,8 @@ export const limits = {
   heartbeatMs: 30_000,
   resumeWindowMs: 600_000,
   cancelGraceMs: 30_000,
+  /** Unfinished jobs of one session (ARCP-88, ARCP-203). */
+  jobsOfSessionMax: 100,
   /** Unacknowledged events at which a job is told that its listener lags. */
   backPressureEvents: 1_000,
 } as const;

@@ -4,7 +4,7 @@
  */
 import type { JobId, Outcome, SessionId, Stretch } from "../../core/index.ts";
 import type { Entry } from "../../log/index.ts";
-import { assembleResult } from "../../runtime/index.ts";
+import { assembleResult, traceIdOf } from "../../runtime/index.ts";
 import {
   type Dialect,
   deriveEventId,
@@ -88,7 +88,7 @@ export function printNumbered(
 /** Of a job that was forgotten, the log knows it. */
 export async function findTrace(read: ReadStream, jobId: JobId): Promise<string> {
   for await (const { event } of read(`job/${jobId}`)) {
-    if (event.type === "job.accepted") return event.job.traceId;
+    if (event.type === "job.accepted") return traceIdOf(event.job);
   }
   return "";
 }

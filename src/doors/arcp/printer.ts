@@ -6,7 +6,7 @@
 import type { JobId, SessionId } from "../../core/index.ts";
 import type { Entry } from "../../log/index.ts";
 import type { Plane } from "../../plane/index.ts";
-import type { Rotation } from "../../runtime/index.ts";
+import { type Rotation, traceIdOf } from "../../runtime/index.ts";
 import {
   type Dialect,
   deriveEventId,
@@ -190,8 +190,9 @@ export class Printer {
     const known = this.#traces.get(jobId);
     if (known !== undefined) return known;
     const { plane } = this.#parts;
-    const traceId = plane.peek(({ jobs }) => jobs.byId.get(jobId)?.traceId);
-    if (traceId === undefined) return findTrace(this.#read, jobId);
+    const job = plane.peek(({ jobs }) => jobs.byId.get(jobId));
+    if (job === undefined) return findTrace(this.#read, jobId);
+    const traceId = traceIdOf(job);
     this.#traces.set(jobId, traceId);
     return traceId;
   }

@@ -14,7 +14,7 @@ import {
   jobId as toJobId,
 } from "../../core/index.ts";
 import type { Outcome } from "../../plane/index.ts";
-import { type JobRequest, type Submitted, toArcpError } from "../../runtime/index.ts";
+import { type JobRequest, type Submitted, toArcpError, traceIdOf } from "../../runtime/index.ts";
 import {
   ArcpError,
   type Dialect,
@@ -147,7 +147,7 @@ function narrow({ narrowLease, onFault }: ArcpDoorOptions, request: JobRequest):
 function accept({ runtime }: ArcpDoorOptions, asking: Asking, envelope: Envelope, job: Job): Send {
   const credentials = asking.takesCredentials ? runtime.credentialsOf(job.id) : [];
   const accepted = encodeAccepted(job, { requestId: envelope.id, credentials });
-  const about = { jobId: job.id, traceId: envelope.traceId ?? job.traceId };
+  const about = { jobId: job.id, traceId: envelope.traceId ?? traceIdOf(job) };
   return () => asking.send("job.accepted", printAccepted(accepted, asking.dialect), about);
 }
 
@@ -210,9 +210,9 @@ function cancel(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): v
   const observations: readonly Observation[] = ["list", "subscribe"];
   const maySee = job !== undefined && observations.some((how) => isSeen(options, asking, job, how));
   const isOwn = options.cancelsAcrossSessions === true && job?.principal === asking.principal;
-  const by = isOwn ? {} : { by: { ...whoOf(asking), maySee } };
+  const by = isOwn ? { principal: asking.principal } : { ...whoOf(asking), maySee };
   const after = plane.lastSequence;
-  const command = { type: "job.cancel", jobId, ...by, reason, graceMs } as const;
+  const command = { type: "job.cancel", jobId, by, reason, graceMs } as const;
   const outcome = plane.carryOut(command, actorOf(asking), ({ jobs, lastSequence }, events) => ({
     isHeard: events.length > 0 || jobs.byId.get(jobId)?.state !== "ended",
     needs: lastSequence,
@@ -227,7 +227,7 @@ function cancel(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): v
     requestId: envelope.id,
     ...(reason !== "" && { reason }),
   });
-  const about = { jobId, traceId: job?.traceId };
+  const about = { jobId, traceId: job && traceIdOf(job) };
   // Before the end of a job that nobody worked on yet, which comes at once.
   const place = { after, needs: outcome.value.needs };
   asking.telling.answer(() => asking.send("job.cancelled", payload, about), place);
@@ -344,7 +344,7 @@ function follow(
   const payload = printSubscribed(outcome.value);
   const { holdAfterSubscribedMs: holdMs } = dialects[asking.dialect];
   return () => {
-    asking.send("job.subscribed", payload, { jobId, traceId: job?.traceId });
+    asking.send("job.subscribed", payload, { jobId, traceId: job && traceIdOf(job) });
     return holdMs > 0 ? sleep(holdMs) : undefined;
   };
 }

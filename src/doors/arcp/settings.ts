@@ -58,6 +58,8 @@ export type ArcpDoorOptions = RejectionOptions & {
   readonly dialect?: DialectOption | undefined;
   /** How many sessions a principal may have; as many as usual, if absent. */
   readonly sessionsOfPrincipalMax?: number | undefined;
+  /** Unfinished jobs of one session; 100 by default (ARCP-88). */
+  readonly jobsOfSessionMax?: number | undefined;
   /** Whether credentials are told over links that others may read (ARCP-38). Not, unless this is true. */
   readonly tellsCredentialsAnywhere?: boolean | undefined;
   /** What is left of a lease that was asked for: less, or all of it (ARCP-84). */

@@ -34,6 +34,7 @@ export type JobLook = {
 
 export function encodeJob({ jobs }: State, { work, workersOf }: JobLook, job: Job): api.Job {
   const { id, agent, principal, createdAtMs, attempt, parentId, delegateId, depth } = job;
+  const { contextId } = job;
   const budget = jobs.budgets.get(id) ?? [];
   const spent = work.spentBy(id).filter(({ currency }) => !budget.some(isIn(currency)));
   return {
@@ -43,6 +44,7 @@ export function encodeJob({ jobs }: State, { work, workersOf }: JobLook, job: Jo
     state: stateOf(job),
     createdAtMs,
     attempt,
+    ...(contextId !== undefined && { contextId }),
     ...(parentId !== undefined && { parentId }),
     ...(delegateId !== undefined && { delegateId }),
     depth,

@@ -42,6 +42,28 @@ test("jobs are listed with where they stand, those that run first", async () => 
   assert.deepEqual(bad?.failure, { code: "boom", message: "it broke", isRetryable: false });
 });
 
+test("a job that was submitted over HTTP has no session, and the context that the caller named", async () => {
+  await using to = await openTestDoor();
+  const { id, contextId } = await to.done("submitJob", {
+    agent: "echo",
+    contextId: "trip to Oslo",
+  });
+  assert.equal(contextId, "trip to Oslo");
+  const detail = await to.done("getJob", { jobId: id });
+  assert.deepEqual([detail.contextId, detail.sessionIds], ["trip to Oslo", []]);
+  assert.match(detail.traceId, /^[0-9a-f]{32}$/);
+  const other = await to.done("submitJob", { agent: "echo" });
+  assert.equal(other.contextId, undefined);
+  assert.notEqual((await to.done("getJob", { jobId: other.id })).traceId, detail.traceId);
+  const found = await to.done("listJobs", { query: "oslo" });
+  assert.deepEqual(
+    found.rows.map((row) => row.id),
+    [id],
+  );
+  const refused = await to.refused("submitJob", { agent: "echo", contextId: "" });
+  assert.equal(refused.code, "invalid_argument");
+});
+
 test("a job that waits says how many that could run it are there", async () => {
   const there = new Map([["echo", 2]]);
   await using to = await openCrowd({ workersOf: (agent) => there.get(agent) ?? 0 });

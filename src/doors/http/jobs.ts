@@ -8,6 +8,7 @@ import {
 } from "../../core/index.ts";
 import type { Entry } from "../../log/index.ts";
 import type { Plane } from "../../plane/index.ts";
+import { traceIdOf } from "../../runtime/index.ts";
 import type * as api from "../../wire/api/index.ts";
 import { limits as wireLimits } from "../../wire/openapi/index.ts";
 import { encodeEntry } from "./encode.ts";
@@ -56,9 +57,18 @@ export async function listJobs(
 }
 
 function textOf(job: Job): string {
-  const { id, agent, principal, traceId, parentId = "", delegateId = "" } = job;
+  const {
+    id,
+    agent,
+    principal,
+    contextId = "",
+    traceId = "",
+    parentId = "",
+    delegateId = "",
+  } = job;
   const worker = job.state === "running" ? job.worker.id : "";
-  return [id, agent, principal, stateOf(job), traceId, parentId, delegateId, worker].join(" ");
+  const names = [id, agent, principal, contextId, traceId, parentId, delegateId, worker];
+  return [...names, stateOf(job)].join(" ");
 }
 
 /**
@@ -184,11 +194,11 @@ function seeJob(state: State, look: JobLook, id: string): Seen | undefined {
   const job = byId.get(toJobId(id));
   if (!job || job.state === "preparing") return undefined;
   const kin = treeOf(state, job);
-  const { traceId, sessionIds, isRepeatable, runMsMax, grant } = job;
+  const { sessionIds, isRepeatable, runMsMax, grant } = job;
   const { capabilities, expiresAtMs } = grant;
   const detail = {
     ...encodeJob(state, look, job),
-    traceId,
+    traceId: traceIdOf(job),
     sessionIds,
     isRepeatable,
     ...(runMsMax !== undefined && { runMsMax }),

@@ -46,6 +46,7 @@ import type { Delegated } from "../context.ts";
 import { toArcpError } from "../errors.ts";
 import { limits as resultLimits } from "../limits.ts";
 import type { Runtime } from "../runtime.ts";
+import { traceIdOf } from "../trace.ts";
 import type { Work, Worker } from "../worker.ts";
 import { limits } from "./limits.ts";
 
@@ -277,7 +278,7 @@ export class RemoteWorker implements Worker {
   }
 
   #frameOf(job: Job, input: string, trace: TraceHeaders | undefined): JobFrame {
-    const { id: jobId, attempt, agent, principal, traceId, parentId, grant, runMsMax } = job;
+    const { id: jobId, attempt, agent, principal, contextId, parentId, grant, runMsMax } = job;
     const { capabilities, expiresAt, expiresAtMs = Number.POSITIVE_INFINITY } = grant;
     const deadlineMs = Math.min(
       expiresAtMs,
@@ -294,7 +295,8 @@ export class RemoteWorker implements Worker {
       input: JSON.parse(input),
       principal,
       sessionId: job.sessionIds[0],
-      traceId,
+      contextId,
+      traceId: traceIdOf(job),
       trace,
       parentId,
       lease: capabilities,

@@ -327,6 +327,8 @@ export type Job = {
   readonly endedAtMs?: number;
   /** How often it was started. */
   readonly attempt: number;
+  /** The conversation that the job belongs to, if the caller named one. A session of ARCP is one. */
+  readonly contextId?: string;
   /** While it waits: how many workers that offer its agent are connected. There may be none; else all are busy. */
   readonly waiting?: { readonly workers: number };
   /** Who has it, while it runs. */
@@ -359,7 +361,9 @@ export type Job = {
 };
 
 export type JobDetail = Job & {
+  /** Of the caller's trace; made from the job's id if the caller named none. */
   readonly traceId: string;
+  /** The ARCP sessions that submitted it. Empty if it was submitted through another door. */
   readonly sessionIds: readonly string[];
   /** What it may do, how long, and what it may spend. ARCP's word is lease. */
   readonly grant: {
@@ -809,6 +813,8 @@ export type Operations = {
       /** When that ends, as `2030-01-31T12:00:00Z`. */
       readonly expiresAt?: string;
       readonly runMsMax?: number;
+      /** Groups the jobs of one conversation: any name that the caller gives it. */
+      readonly contextId?: string;
     };
     readonly answer: Job;
   };

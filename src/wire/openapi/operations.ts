@@ -383,6 +383,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
       capabilities: v.newCapabilities.exactOptional(),
       expiresAt: v.word.exactOptional(),
       runMsMax: v.whole(1, limits.delayMsMax).exactOptional(),
+      contextId: v.id.exactOptional(),
     }),
     answer: v.job,
     status: 201,

@@ -203,6 +203,7 @@ const jobFields = {
   startedAtMs: timeMs.exactOptional(),
   endedAtMs: timeMs.exactOptional(),
   attempt: count,
+  contextId: z.string().exactOptional(),
   waiting: z.object({ workers: count }).exactOptional(),
   worker: z.object({ id: z.string(), isRemote: z.boolean() }).exactOptional(),
   parentId: z.string().exactOptional(),

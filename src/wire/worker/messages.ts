@@ -119,7 +119,10 @@ export type JobFrame = Held & {
   readonly agent: string;
   readonly input: unknown;
   readonly principal: string;
-  readonly sessionId: string;
+  /** Absent for a job that was submitted outside of any session. */
+  readonly sessionId?: string | undefined;
+  /** The conversation that it belongs to. */
+  readonly contextId?: string | undefined;
   readonly traceId: string;
   /** Where in a trace it is. */
   readonly trace?: TraceHeaders | undefined;
@@ -447,7 +450,8 @@ function readJob(fields: Fields, payload: JsonObject): Omit<JobFrame, "type"> {
     agent: fields.text("agent"),
     input: payload["input"] ?? null,
     principal: fields.text("principal"),
-    sessionId: fields.text("session_id"),
+    sessionId: fields.optionalText("session_id"),
+    contextId: fields.optionalText("context_id"),
     traceId: fields.text("trace_id"),
     trace: readTraceHeaders(fields.any("trace_context")),
     parentId: fields.optionalText("parent_job_id"),
@@ -505,12 +509,14 @@ export function printToWorker(said: ToWorker): JsonObject {
     case "refused":
       return { code: said.code, message: said.message };
     case "job": {
-      const { type: _, jobId, attempt, sessionId, traceId, parentId, expiresAt, ...rest } = said;
+      const { type: _, jobId, attempt, sessionId, contextId, traceId, ...others } = said;
+      const { parentId, expiresAt, ...rest } = others;
       const { deadline, credentials, trace, chunk, ...more } = rest;
       return {
         job_id: jobId,
         attempt,
-        session_id: sessionId,
+        ...(sessionId !== undefined && { session_id: sessionId }),
+        ...(contextId !== undefined && { context_id: contextId }),
         trace_id: traceId,
         ...(trace && { trace_context: trace }),
         ...(parentId !== undefined && { parent_job_id: parentId }),

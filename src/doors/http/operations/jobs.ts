@@ -10,7 +10,7 @@ import { limits } from "../limits.ts";
 import type { Handlers } from "../operations.ts";
 import { answer, refused, submit } from "./answer.ts";
 
-/** Who takes jobs, if anybody does here: whose session they are in is for whoever runs them to say. */
+/** Submits a job for the caller; on whose behalf is decided where the door is opened. */
 export type SubmitJob = (request: {
   readonly agent: string;
   /** JSON. */
@@ -18,6 +18,7 @@ export type SubmitJob = (request: {
   readonly capabilities?: unknown;
   readonly expiresAt?: string;
   readonly runMsMax?: number;
+  readonly contextId?: string;
   readonly key?: Key;
 }) => Promise<Outcome<{ readonly job: Job }>>;
 
