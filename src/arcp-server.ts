@@ -16,6 +16,12 @@ import {
   type VendorHandler,
   type Verify,
 } from "./doors/arcp/index.ts";
+import {
+  type ArcpServerOptions,
+  type ArcpUpgradeOptions,
+  attachArcpUpgrade,
+  startArcpServer,
+} from "./doors/arcp/websocket/index.ts";
 import { type Log, LogError, MemoryLog, SqliteLog } from "./log/index.ts";
 import { type Clock, keepTime, type Outcome, Plane, SteadyClock } from "./plane/index.ts";
 import {
@@ -33,14 +39,7 @@ import {
 } from "./runtime/index.ts";
 import { RemoteWorkers } from "./runtime/remote/index.ts";
 import type { Transport } from "./transport/index.ts";
-import {
-  attachUpgrade,
-  type ServerOptions,
-  startWebSocketServer,
-  type UpgradeOptions,
-  type Upgrades,
-  type WebSocketServing,
-} from "./transport/websocket/index.ts";
+import type { Upgrades, WebSocketServing } from "./transport/websocket/index.ts";
 import {
   features as allFeatures,
   type DialectOption,
@@ -63,6 +62,10 @@ export {
   type WorkerTarget,
 } from "./client/worker/index.ts";
 export type { VendorHandler, VendorSession } from "./doors/arcp/index.ts";
+export {
+  attachArcpUpgrade,
+  startArcpServer as startWebSocketServer,
+} from "./doors/arcp/websocket/index.ts";
 export type {
   AgentOptions,
   Around,
@@ -83,12 +86,7 @@ export {
   pairMemoryTransports,
   type Transport,
 } from "./transport/index.ts";
-export {
-  attachUpgrade as attachArcpUpgrade,
-  parseHostHeader,
-  refusalOf as hostRefusal,
-  startWebSocketServer,
-} from "./transport/websocket/index.ts";
+export { parseHostHeader, refusalOf as hostRefusal } from "./transport/websocket/index.ts";
 export {
   ArcpError as ARCPError,
   type ErrorCode,
@@ -340,19 +338,22 @@ export class ARCPServer implements AsyncDisposable {
 
   /** A WebSocket server of its own. Rejects with a `ListenError` if the place is taken. */
   async listen(
-    options: Omit<ServerOptions, "onTransport" | "onFault"> = {},
+    options: Omit<ArcpServerOptions, "onTransport" | "onFault"> = {},
   ): Promise<WebSocketServing> {
     const { port = 7777 } = options;
     const onTransport = (transport: Transport): void => void this.accept(transport);
-    const serving = await startWebSocketServer({ ...hello, ...options, port, onTransport });
+    const serving = await startArcpServer({ ...hello, ...options, port, onTransport });
     this.#listening.add(serving);
     return serving;
   }
 
   /** On one path of a server that is there already; the rest of it is not touched. */
-  attach(server: Server, options: Omit<UpgradeOptions, "onTransport" | "onFault"> = {}): Upgrades {
+  attach(
+    server: Server,
+    options: Omit<ArcpUpgradeOptions, "onTransport" | "onFault"> = {},
+  ): Upgrades {
     const onTransport = (transport: Transport): void => void this.accept(transport);
-    const upgrades = attachUpgrade(server, { ...hello, ...options, onTransport });
+    const upgrades = attachArcpUpgrade(server, { ...hello, ...options, onTransport });
     this.#listening.add(upgrades);
     return upgrades;
   }

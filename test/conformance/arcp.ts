@@ -44,6 +44,7 @@ const doorJobs = "src/doors/arcp/jobs.test.ts";
 const doorPython = "src/doors/arcp/python.test.ts";
 const doorReplay = "src/doors/arcp/replay.test.ts";
 const doorSessions = "src/doors/arcp/sessions.test.ts";
+const doorWebSocket = "src/doors/arcp/websocket/upgrade.test.ts";
 const planeClock = "src/plane/clock.test.ts";
 const runtimeAround = "src/runtime/around.test.ts";
 const runtimeCatalogue = "src/runtime/catalogue.test.ts";
@@ -198,12 +199,13 @@ export const rules: readonly Rule[] = [
     wireEnvelope,
   ]),
   must("ARCP-29", "No subprotocol is needed; one of ours is selected if it is offered.", [
+    doorWebSocket,
     transportWebSocket,
   ]),
   must(
     "ARCP-30",
     "The path is /arcp, its query ignored; a mounted door leaves other upgrades alone.",
-    [transportWebSocket],
+    [doorWebSocket, transportWebSocket],
   ),
   must(
     "ARCP-31",

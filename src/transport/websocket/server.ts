@@ -1,6 +1,6 @@
 /**
- * WebSockets on an HTTP server (ARCP 1.1 §4): one that is there already, or one of our own. Whoever is
- * refused learns it from an HTTP answer, before anything is upgraded.
+ * WebSockets on an HTTP server: one that is there already, or one of our own. Whoever is refused learns it from an
+ * HTTP answer, before anything is upgraded. Which protocol is spoken on them is the caller's business.
  */
 import { createServer, type IncomingMessage, type Server, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
@@ -21,8 +21,10 @@ export type UpgradeOptions = Guard & {
   readonly onTransport: (transport: Transport, request: IncomingMessage) => unknown;
   /** What `onTransport` threw. */
   readonly onFault?: (fault: unknown) => void;
-  /** `/arcp` if absent. The query does not count. */
-  readonly path?: string;
+  /** The path whose upgrades are taken. The query does not count. */
+  readonly path: string;
+  /** Of these, the first that a client offers is selected (RFC 6455 §4.2.2). None if absent. */
+  readonly subprotocols?: readonly string[];
   /** Whether `/` will do as well. */
   readonly alsoRoot?: boolean;
   readonly frameBytesMax?: number;
@@ -45,7 +47,8 @@ export type Upgrades = AsyncDisposable & {
 
 /** Takes the upgrades of one path and leaves those of others to other listeners, if there are any. */
 export function attachUpgrade(server: Server, options: UpgradeOptions): Upgrades {
-  const { path = "/arcp", alsoRoot = false, connectionsMax = limits.connectionsMax } = options;
+  const { path, subprotocols = [], alsoRoot = false } = options;
+  const { connectionsMax = limits.connectionsMax } = options;
   const handshakes = new Handshakes({
     perSecond: options.handshakesPerSecond ?? limits.handshakesPerSecond,
     burst: options.handshakeBurst ?? limits.handshakeBurst,
@@ -59,7 +62,7 @@ export function attachUpgrade(server: Server, options: UpgradeOptions): Upgrades
     maxPayload: options.frameBytesMax ?? limits.frameBytesMax,
     perMessageDeflate: options.compresses ?? false,
     ...notInTypes,
-    handleProtocols: (offered) => ["arcp.v1.1", "arcp"].find((name) => offered.has(name)) ?? false,
+    handleProtocols: (offered) => subprotocols.find((name) => offered.has(name)) ?? false,
   });
 
   const refusal = (request: IncomingMessage): Refusal | undefined => {
@@ -142,7 +145,7 @@ export type WebSocketServing = AsyncDisposable & {
 
 /** A server that does nothing else. Rejects with a `ListenError` if a place is taken. */
 export async function startWebSocketServer(options: ServerOptions): Promise<WebSocketServing> {
-  const { host = "127.0.0.1", port: wanted = 0, path = "/arcp" } = options;
+  const { host = "127.0.0.1", port: wanted = 0, path } = options;
   const all: { readonly server: Server; readonly upgrades: Upgrades }[] = [];
   const makeServer = (): Server => {
     const server = createServer((request, response) => {

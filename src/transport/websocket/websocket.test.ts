@@ -144,21 +144,29 @@ test("[PYC-20] [ARCP-29] a client asks for the path that it was given, and offer
   assert.deepEqual(asked, [["/arcp", undefined]]);
 });
 
-test("[ARCP-29] of the subprotocols offered ours is taken, and others are ignored", async () => {
-  await using scene = await open();
+test("of the sub-protocols that a client offers, the server selects the first of its own list", async () => {
+  await using scene = await open({ subprotocols: ["chat.v2", "chat"] });
   const taken: string[] = [];
-  for (const offer of [[], ["arcp"], ["arcp", "arcp.v1.1"], ["other", "arcp"]]) {
+  for (const offer of [[], ["chat"], ["chat", "chat.v2"], ["other", "chat"]]) {
     taken.push((await scene.peer({ offer })).protocol);
   }
-  assert.deepEqual(taken, ["", "arcp", "arcp.v1.1", "arcp"]);
+  assert.deepEqual(taken, ["", "chat", "chat.v2", "chat"]);
   const { headers } = await scene.ask({ "sec-websocket-protocol": "other, mqtt" });
   assert.equal(headers["sec-websocket-protocol"], undefined);
 });
 
-test("[ARCP-30] a server of its own takes /arcp and /, with any query, and answers 404 elsewhere", async () => {
+test("a server without sub-protocols selects none, whatever is offered", async () => {
   await using scene = await open();
+  for (const offered of ["arcp", "arcp.v1.1, chat"]) {
+    const { statusCode, headers } = await scene.ask({ "sec-websocket-protocol": offered });
+    assert.deepEqual([statusCode, headers["sec-websocket-protocol"]], [101, undefined]);
+  }
+});
+
+test("a server of its own takes its path and /, with any query, and answers 404 elsewhere", async () => {
+  await using scene = await open({ path: "/chat" });
   const statuses: unknown[] = [];
-  for (const path of ["/arcp", "/arcp?a=b", "/", "/?x", "/arcp/", "/other", "//", "/ARCP"]) {
+  for (const path of ["/chat", "/chat?a=b", "/", "/?x", "/chat/", "/other", "//", "/CHAT"]) {
     statuses.push((await scene.ask({}, path)).statusCode);
   }
   assert.deepEqual(statuses, [101, 101, 101, 101, 404, 404, 404, 404]);
@@ -170,7 +178,7 @@ test("[ARCP-30] a mounted handler leaves other upgrades alone, unless nobody els
   await once(server, "listening");
   const address = server.address();
   assert(address && typeof address === "object");
-  const attached = attachUpgrade(server, { onTransport: () => {} });
+  const attached = attachUpgrade(server, { path: "/arcp", onTransport: () => {} });
   const ask = (path: string) => upgrade(address.port, {}, path);
   assert.equal((await ask("/other")).statusCode, 404);
   assert.equal((await ask("/")).statusCode, 404);
@@ -519,6 +527,7 @@ test("whoever fails to welcome a transport closes it with 1011, and the server g
     () => Promise.reject(new Error("rejected")),
   ]) {
     await using server = await startWebSocketServer({
+      path: "/arcp",
       onTransport,
       onFault: (fault) => faults.push(fault),
     });
@@ -613,6 +622,7 @@ type Scene = AsyncDisposable & {
 async function open(options: Partial<ServerOptions> = {}): Promise<Scene> {
   const arrived: { readonly transport: Transport; readonly request: IncomingMessage }[] = [];
   const server = await startWebSocketServer({
+    path: "/arcp",
     ...options,
     onTransport: (transport, request) => arrived.push({ transport, request }),
   });
