@@ -20,7 +20,7 @@ const clients = [
     name: "tipstaff/arcp",
     entry: "src/client/arcp/index.ts",
     own: /src\/(?:client\/arcp|client\/deadline\.ts|wire\/arcp|transport)/,
-    bytesMax: 24_000,
+    bytesMax: 24_600,
   },
 ] as const;
 

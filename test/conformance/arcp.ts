@@ -32,6 +32,7 @@ const clientPending = "src/client/arcp/pending.test.ts";
 const clientPythonClient = "src/client/arcp/python-client.test.ts";
 const clientPythonPeer = "src/client/arcp/python-peer.test.ts";
 const clientResumption = "src/client/arcp/resumption.test.ts";
+const clientRollCall = "src/client/arcp/roll-call.test.ts";
 const coreCapabilities = "src/core/capabilities.test.ts";
 const coreCredentials = "src/core/credentials.test.ts";
 const coreDecimal = "src/core/decimal.test.ts";
@@ -521,7 +522,7 @@ export const rules: readonly Rule[] = [
   must(
     "ARCP-107",
     "A job that is not done in time, its wait for a worker included, ends at once as timed out.",
-    [coreJobs, doorJobs, runtimeRuntime],
+    [clientClient, server, coreJobs, doorJobs, runtimeRuntime],
   ),
   must("ARCP-108", "Deadlines further away than a timer can count work.", [
     coreJobs,
@@ -910,7 +911,7 @@ export const rules: readonly Rule[] = [
   must(
     "ARCP-208",
     "Waiting for the end of a job always ends, and nobody who does not wait is harmed.",
-    [clientClient],
+    [clientClient, clientRollCall],
   ),
   must("ARCP-209", "A submit that is aborted is cancelled, whenever it is accepted.", [
     clientClient,
@@ -956,7 +957,7 @@ export const rules: readonly Rule[] = [
   must(
     "ARCP-222",
     "A runtime that refuses to resume with nothing to replay is asked once more, for one number less.",
-    [clientClient, clientResumption],
+    [clientClient, clientResumption, clientRollCall],
   ),
   must(
     "ARCP-223",

@@ -138,6 +138,17 @@ test("[ARCP-211] every submit has a trace id of its own, and the handle knows it
   });
 });
 
+test("[ARCP-107] a time limit that is no number is refused, not taken for no limit", async () => {
+  await using scene = await open();
+  for (const maxRuntimeSec of [Number.NaN, Number.POSITIVE_INFINITY, 0, -1]) {
+    await assert.rejects(scene.client.submit({ agent: "a", maxRuntimeSec }), {
+      code: "INVALID_REQUEST",
+      message: `maxRuntimeSec must be a whole number of seconds, 1 or more, not ${maxRuntimeSec}`,
+    });
+  }
+  assert.equal(scene.runtime.ofType("job.submit").length, 0);
+});
+
 test("[ARCP-212] cancel and bye have a reason, and the job is named on the envelope", async () => {
   const scene = await open();
   const { runtime, client, time } = scene;
@@ -1461,7 +1472,8 @@ test("[ARCP-222] a session that is taken up with nothing to replay is asked for 
   const on = {
     "job.event": ({ eventSeq }: { readonly eventSeq?: number | undefined }) => heard.push(eventSeq),
   };
-  const client = await ARCPClient.resume(runtime.dial, from, { token: "t", on });
+  const options = { token: "t", on, reconnect: false } as const;
+  const client = await ARCPClient.resume(runtime.dial, from, options);
   assert.deepEqual(resumeOf(runtime, 1), { ...from, last_event_seq: 3 });
   await runtime.event("job_1", "seen", 4);
   await runtime.event("job_1", "new", 5);

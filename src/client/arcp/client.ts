@@ -213,7 +213,7 @@ export class ARCPClient implements AsyncDisposable {
         request: { type: "job.submit", traceId, extensions, payload: printSubmission(options) },
         answered: (accepted, envelope) => {
           // It is followed in any case: how it ends answers none of those who wait.
-          const following = this.#session.accepted(accepted, envelope);
+          const following = this.#session.accepted(accepted, envelope, key !== undefined);
           const withdraw = (): void => this.#withdraw(accepted.jobId, following, key);
           if (isAbandoned()) {
             withdraw();
@@ -393,8 +393,9 @@ export class ARCPClient implements AsyncDisposable {
   #lookAfterCancel(jobId: string, looks: number): void {
     this.#time.later(() => {
       if (this.isClosed || this.#session.jobs.isOver(jobId)) return;
-      this.#statusOf(jobId).then(
-        (status) => {
+      this.#session.statusesOf([jobId]).then(
+        (statuses) => {
+          const status = statuses?.get(jobId);
           if (status !== undefined && isNeverToEnd(status)) {
             this.#session.settle(jobId, new ArcpError("CANCELLED", "the job was cancelled"));
           } else if (looks > 1 && this.#session.jobs.get(jobId)) {
@@ -406,22 +407,18 @@ export class ARCPClient implements AsyncDisposable {
       );
     }, limits.cancelGraceMs);
   }
-
-  async #statusOf(jobId: string): Promise<string | undefined> {
-    let cursor: string | undefined;
-    for (let pages = 0; pages < limits.pagesMax; pages += 1) {
-      const page: JobPage = await this.listJobs({}, { limit: limits.pageJobs, cursor });
-      const job = page.jobs.find((each) => each.jobId === jobId);
-      if (job) return job.status;
-      cursor = page.nextCursor;
-      if (cursor === undefined) break;
-    }
-    return undefined;
-  }
 }
 
 function printSubmission(options: SubmitOptions): JsonObject {
   const { agent, input, leaseConstraints = {}, idempotencyKey, maxRuntimeSec } = options;
+  // As JSON it would be null, which means that there is no limit.
+  if (
+    maxRuntimeSec !== undefined &&
+    !(maxRuntimeSec >= 1 && maxRuntimeSec < Number.POSITIVE_INFINITY)
+  ) {
+    const message = `maxRuntimeSec must be a whole number of seconds, 1 or more, not ${maxRuntimeSec}`;
+    throw new ArcpError("INVALID_REQUEST", message);
+  }
   return printSubmit({
     agent,
     input,

@@ -7,6 +7,8 @@ export type Followed = {
   readonly jobId: string;
   /** Submitted in this session, so that its events come unasked, among the session's own. */
   isOwn: boolean;
+  /** By the runtime's clock, if it was submitted here. */
+  acceptedAtMs: number | undefined;
   readonly submitted: Set<Following>;
   readonly subscribed: Set<Following>;
   /** Up to this number events are of the past, and for the one who asked for them. */
@@ -154,6 +156,7 @@ export class Jobs {
     const followed: Followed = {
       jobId,
       isOwn: false,
+      acceptedAtMs: undefined,
       submitted: new Set(),
       subscribed: new Set(),
       history: undefined,

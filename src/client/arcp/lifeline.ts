@@ -95,8 +95,7 @@ export class Lifeline implements Receiver {
     const takenUp = this.#takenUp;
     if (!takenUp) return this.#attempt(undefined);
     const { traits } = this;
-    // A link that was handed to us can be tried once.
-    const refusesEmptyReplay = traits.refusesEmptyReplay && this.#settings.canReconnect;
+    const refusesEmptyReplay = traits.refusesEmptyReplay && this.#settings.canDialAgain;
     await replayFrom(takenUp.lastEventSeq, { ...traits, refusesEmptyReplay }, (lastEventSeq) =>
       this.#attempt({ ...takenUp, lastEventSeq }),
     );

@@ -42,6 +42,12 @@ export const limits = {
   /** Frames that wait for a slow handler; beyond, the oldest are dropped and reported. */
   handlerFramesMax: 4_096,
 
+  /** How long after a resume the runtime is asked whether it still knows our jobs, or after a submit with a key. */
+  rollCallMs: 1_000,
+  /** How often it is asked for a job that it says has ended, before that end is given up. */
+  rollCalls: 3,
+  /** A job is created before it is accepted, by so much at most. */
+  acceptanceMsMax: 3_600_000,
   /** Python's runtime tells nobody that a cancel had no effect: so long until it is asked (PYC-9). */
   cancelGraceMs: 2_000,
   /** How often it is asked. */

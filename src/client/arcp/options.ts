@@ -68,6 +68,8 @@ export type Settings = {
   /** Undefined: never. */
   readonly ackPace: AckPace | undefined;
   readonly isAckAsked: boolean;
+  /** A link that was handed to us can be used once. */
+  readonly canDialAgain: boolean;
   readonly canReconnect: boolean;
   readonly opensFresh: boolean;
   readonly handshakeMs: number;
@@ -85,7 +87,7 @@ export type Settings = {
 
 export function settle(target: Target, options: ClientOptions): Settings {
   const { autoAck = true, reconnect = true } = options;
-  const canAgain =
+  const canDialAgain =
     typeof target === "string" || typeof target === "function" || target instanceof URL;
   return {
     token: options.token,
@@ -94,7 +96,8 @@ export function settle(target: Target, options: ClientOptions): Settings {
     vendor: options.capabilities ?? {},
     ackPace: autoAck === false ? undefined : { ...usualPace, ...(autoAck === true ? {} : autoAck) },
     isAckAsked: options.autoAck !== undefined,
-    canReconnect: canAgain && reconnect !== false,
+    canDialAgain,
+    canReconnect: canDialAgain && reconnect !== false,
     opensFresh: reconnect === true || (reconnect !== false && reconnect.freshSession !== false),
     handshakeMs: options.handshakeTimeoutMs ?? limits.handshakeMs,
     answerMs: options.answerTimeoutMs ?? limits.answerMs,

@@ -9,8 +9,10 @@ import {
   isArcpError,
   isOptional,
   isVendorName,
+  type Jobs as JobList,
   type JobOutcome,
   printAck,
+  printListJobs,
   printSubscribe,
   printUnsubscribe,
   type ResumePoint,
@@ -43,14 +45,16 @@ import { Numbering } from "./numbering.ts";
 import type { Settings } from "./options.ts";
 import { type Call, Pending, type Waiting } from "./pending.ts";
 import { isFinished, lostInBetween, type PeerTraits } from "./python-peer.ts";
+import { RollCall, type RollCallSession } from "./roll-call.ts";
 
-export class Session implements SessionListener {
+export class Session implements SessionListener, RollCallSession {
   readonly lifeline: Lifeline;
   readonly handlers: Handlers;
   readonly jobs: Jobs = new Jobs();
   readonly #settings: Settings;
   readonly #pending = new Pending();
   readonly #numbering: Numbering;
+  readonly #rollCall: RollCall;
   /** Jobs that nobody follows any more, and the runtime does not know it yet. */
   readonly #left = new Set<string>();
   #acknowledging: Acknowledging | undefined;
@@ -66,6 +70,7 @@ export class Session implements SessionListener {
     this.#numbering = new Numbering(this.jobs, this.#pending, (cause, gap) =>
       this.#heal(cause, gap),
     );
+    this.#rollCall = new RollCall(this, settings.time);
     this.handlers = new Handlers(settings.onProtocolError);
     for (const [type, listener] of Object.entries(settings.on)) this.handlers.on(type, listener);
   }
@@ -123,13 +128,15 @@ export class Session implements SessionListener {
     this.lifeline.say({ type: "session.ack", payload: printAck({ lastProcessedSeq }) });
   }
 
-  /** Takes note of a job that this session has submitted. */
-  accepted({ jobId }: Accepted, envelope: Envelope): Following {
+  /** Takes note of a job that this session has submitted. With a key, it may have ended before. */
+  accepted({ jobId, acceptedAtMs }: Accepted, envelope: Envelope, hasKey: boolean): Following {
     const following = this.jobs.claim(jobId);
     const isElsewhere =
       envelope.sessionId !== undefined && envelope.sessionId !== this.lifeline.welcome.sessionId;
     const mustAsk = isElsewhere && !this.#traits.continuesJobs;
     const followed = this.jobs.submitted(jobId, following, !mustAsk);
+    followed.acceptedAtMs = acceptedAtMs;
+    if (hasKey) this.#rollCall.doubt(jobId);
     // Somebody else's session gets its events (PYC-17).
     if (mustAsk) this.#follow(followed, { history: true });
     else if (following.isOver) this.#release(followed);
@@ -169,7 +176,7 @@ export class Session implements SessionListener {
     if (followed && following.isOver) this.#release(followed);
     // Nothing will come of a job that was over before anybody asked (PYC-15).
     if (!this.#traits.continuesJobs && isFinished(currentStatus)) {
-      this.settle(jobId, lostInBetween(jobId));
+      this.#lose(jobId);
     }
   }
 
@@ -194,11 +201,53 @@ export class Session implements SessionListener {
     this.answerCancels(jobId);
   }
 
+  /** How it ended, or will, nobody here will know. */
+  #lose(jobId: string): void {
+    for (const following of this.jobs.forget(jobId)) following.breakOff(lostInBetween(jobId));
+    this.answerCancels(jobId);
+  }
+
   /** There is nothing more to wait for. */
   answerCancels(jobId: string): void {
     for (const waiting of this.#pending.cancelsOf(jobId)) {
       this.#settle(waiting, (call) => call.answered());
     }
+  }
+
+  // What a roll call asks for.
+
+  isOpen(jobId: string): boolean {
+    return this.lifeline.isLive && this.jobs.get(jobId) !== undefined;
+  }
+
+  async statusesOf(jobIds: readonly string[]): Promise<ReadonlyMap<string, string> | undefined> {
+    const accepted = jobIds.map((jobId) => this.jobs.get(jobId)?.acceptedAtMs ?? 0);
+    const sinceMs = Math.min(...accepted) - limits.acceptanceMsMax;
+    const createdAfterMs = sinceMs > 0 ? sinceMs : undefined;
+    const statuses = new Map<string, string>();
+    let cursor: string | undefined;
+    for (let pages = 0; pages < limits.pagesMax; pages += 1) {
+      const page = await this.#list({ createdAfterMs, limit: limits.pageJobs, cursor });
+      for (const { jobId, status } of page.jobs) statuses.set(jobId, status);
+      cursor = page.nextCursor;
+      if (cursor === undefined) return statuses;
+    }
+    return undefined;
+  }
+
+  /** A job that others submitted need not be listed: who asks to follow it again is told whether it is there. */
+  lost(jobId: string): void {
+    const followed = this.jobs.get(jobId);
+    if (followed?.submitted.size === 0) this.#follow(followed, { history: false });
+    else this.#lose(jobId);
+  }
+
+  #list(list: Parameters<typeof printListJobs>[0]): Promise<JobList> {
+    this.lifeline.requireFeature("list_jobs");
+    const { promise, resolve: answered, reject: refused } = Promise.withResolvers<JobList>();
+    const request = { type: "session.list_jobs", payload: printListJobs(list) };
+    this.ask({ kind: "list", request, answered, refused });
+    return promise;
   }
 
   // What the lifeline tells.
@@ -213,7 +262,9 @@ export class Session implements SessionListener {
     if (!goesOn) this.#left.clear();
     this.#takeLeave();
     if (!isFirst) this.#sendAgain();
-    if (!isFirst && goesOn && !continuesJobs) this.#followAgain();
+    if (isFirst || !goesOn) return;
+    if (!continuesJobs) this.#followAgain();
+    else for (const { jobId } of this.jobs.all()) this.#rollCall.doubt(jobId);
   }
 
   detached(): void {
@@ -516,7 +567,7 @@ export class Session implements SessionListener {
     for (const followed of this.jobs.all()) {
       if (this.#pending.hasSubscribe(followed.jobId)) continue;
       if (this.lifeline.features.includes("subscribe")) this.#follow(followed, { history: false });
-      else this.settle(followed.jobId, lostInBetween(followed.jobId));
+      else this.#lose(followed.jobId);
     }
   }
 
@@ -530,7 +581,7 @@ export class Session implements SessionListener {
         payload: printSubscribe({ jobId, history, fromEventSeq: 0 }),
       },
       answered: (subscribed) => this.#followedAgain(subscribed),
-      refused: () => this.settle(jobId, lostInBetween(jobId)),
+      refused: () => this.#lose(jobId),
     });
   }
 
@@ -539,7 +590,7 @@ export class Session implements SessionListener {
     if (!followed) return;
     followed.isOwn = false;
     this.#numbering.cursors.begin(jobId);
-    if (isFinished(currentStatus)) this.settle(jobId, lostInBetween(jobId));
+    if (isFinished(currentStatus)) this.#lose(jobId);
   }
 
   #break(error: ArcpError): void {

@@ -1,0 +1,199 @@
+/** The client against runtimes that forget jobs without a word. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ManualTime, settled } from "../../testing/manual-time.ts";
+import { type Greeting, ScriptedRuntime } from "../../testing/scripted-runtime.ts";
+import { isObject, type JsonObject } from "../../wire/arcp/index.ts";
+import { ARCPClient, type SubmitOptions } from "./client.ts";
+import type { JobHandle } from "./handle.ts";
+import { limits } from "./limits.ts";
+
+const refusal: Greeting = {
+  type: "session.error",
+  payload: { code: "RESUME_WINDOW_EXPIRED", message: "nothing to replay", retryable: false },
+};
+
+const lost = { code: "INTERNAL_ERROR", details: { lost: true } };
+
+class Scene implements AsyncDisposable {
+  readonly runtime: ScriptedRuntime;
+  readonly client: ARCPClient;
+  readonly time: ManualTime;
+
+  private constructor(runtime: ScriptedRuntime, client: ARCPClient, time: ManualTime) {
+    this.runtime = runtime;
+    this.client = client;
+    this.time = time;
+  }
+
+  /** Its runtime refuses a resume that has nothing to replay, and welcomes the second try. */
+  static async open(): Promise<Scene> {
+    const runtime = new ScriptedRuntime({
+      greet: ({ payload: { resume } }, count, self) => {
+        const isEmpty = isObject(resume) && resume["last_event_seq"] !== 0 && count === 2;
+        return isEmpty ? refusal : self.welcome();
+      },
+    });
+    const time = new ManualTime();
+    const options = { token: "secret", autoAck: false, time } as const;
+    return new Scene(runtime, await ARCPClient.connect(runtime.dial, options), time);
+  }
+
+  async accepted(jobId: string, options: Partial<SubmitOptions> = {}): Promise<JobHandle> {
+    const submitting = this.client.submit({ agent: "a", ...options });
+    const more = { accepted_at: "2026-05-13T02:00:00Z" };
+    await this.runtime.accept(await this.runtime.last("job.submit"), jobId, more);
+    return submitting;
+  }
+
+  /** The connection is lost, and there is another. */
+  async comeBack(): Promise<void> {
+    await this.runtime.drop();
+    await this.time.pass(1_000, 50);
+    assert(this.client.isConnected);
+  }
+
+  /** Answers the last request for jobs. */
+  async list(
+    statuses: Readonly<Record<string, string>>,
+    next_cursor: string | null = null,
+  ): Promise<JsonObject> {
+    const { id, payload } = await this.runtime.last("session.list_jobs");
+    const jobs = Object.entries(statuses).map(([job_id, status]) => ({
+      job_id,
+      agent: "a",
+      status,
+      lease: {},
+      created_at: "2026-05-13T02:00:00Z",
+      last_event_seq: 1,
+    }));
+    await this.runtime.say("session.jobs", { request_id: id, jobs, next_cursor });
+    return payload;
+  }
+
+  get asked(): number {
+    return this.runtime.ofType("session.list_jobs").length;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closing = this.client.close();
+    await this.time.pass(500, 250);
+    await closing;
+  }
+}
+
+test("[ARCP-208] [ARCP-222] a job that the runtime forgot with the connection ends with an error, and so do its events", async () => {
+  await using scene = await Scene.open();
+  const { runtime, time } = scene;
+  const [job, running] = [await scene.accepted("job_1"), await scene.accepted("job_2")];
+  await runtime.event("job_1", "one");
+  await runtime.event("job_2", "two");
+  await scene.comeBack();
+  assert.deepEqual(
+    runtime.helloes.map(({ payload }) => Reflect.get(payload["resume"] ?? {}, "last_event_seq")),
+    [undefined, 2, 1],
+  );
+  const events = job.events();
+  assert.equal((await events.next()).value?.jobId, "job_1");
+  const next = events.next();
+  next.catch(() => {});
+  await time.pass(limits.rollCallMs);
+  const { filter } = await scene.list({ job_2: "running" });
+  assert.deepEqual(filter, { created_after: "2026-05-13T01:00:00.000Z" });
+  await assert.rejects(job.done, lost);
+  await assert.rejects(next, lost);
+  await runtime.result("job_2", 2, 3);
+  assert.equal((await running.done).result, 2);
+  await time.pass(60_000, 1_000);
+  assert.equal(scene.asked, 1);
+});
+
+test("[ARCP-208] of a job that is said to have ended, the end is waited for, but not for ever", async () => {
+  await using scene = await Scene.open();
+  const { runtime, time } = scene;
+  const [late, never] = [await scene.accepted("job_1"), await scene.accepted("job_2")];
+  await scene.comeBack();
+  for (let call = 1; call <= limits.rollCalls; call += 1) {
+    await time.pass(limits.rollCallMs);
+    assert.equal(scene.asked, call);
+    if (call === 2) await runtime.result("job_1", 1, 1);
+    await scene.list({ job_1: "success", job_2: "error" });
+  }
+  assert.equal((await late.done).result, 1);
+  await assert.rejects(never.done, lost);
+});
+
+test("[ARCP-208] [ARCP-96] a keyed retry that is accepted with the id of a forgotten job ends with an error", async () => {
+  await using scene = await Scene.open();
+  const { runtime, time } = scene;
+  const first = await scene.accepted("job_1", { idempotencyKey: "k" });
+  await runtime.result("job_1", 1);
+  assert.equal((await first.done).result, 1);
+  const again = await scene.accepted("job_1", { idempotencyKey: "k" });
+  const other = await scene.accepted("job_2", { idempotencyKey: "other" });
+  await time.pass(limits.rollCallMs);
+  await scene.list({ job_2: "pending" });
+  await assert.rejects(again.done, lost);
+  await time.pass(60_000, 1_000);
+  assert.equal(scene.asked, 1, "of the job that is there nobody asks again");
+  await runtime.result("job_2", 2);
+  assert.equal((await other.done).result, 2);
+});
+
+test("a job without a key that nothing was heard of is not asked for, nor one that has ended", async () => {
+  await using scene = await Scene.open();
+  await scene.accepted("job_1");
+  const keyed = await scene.accepted("job_2", { idempotencyKey: "k" });
+  await scene.runtime.result("job_2", 2);
+  await keyed.done;
+  await scene.time.pass(60_000, 1_000);
+  assert.equal(scene.asked, 0);
+});
+
+test("a list that is longer than one page is read to its end", async () => {
+  await using scene = await Scene.open();
+  const { time } = scene;
+  const [one, two] = [await scene.accepted("job_1"), await scene.accepted("job_2")];
+  await scene.comeBack();
+  await time.pass(limits.rollCallMs);
+  await scene.list({ job_2: "running" }, "more");
+  await settled();
+  const { cursor } = await scene.list({ job_3: "running" });
+  assert.equal(cursor, "more");
+  await assert.rejects(one.done, lost);
+  const gone = two.done.then(
+    () => true,
+    () => true,
+  );
+  assert.equal(await Promise.race([gone, settled().then(() => false)]), false);
+});
+
+test("[ARCP-67] a job of others that is not listed is subscribed to again; only if that is refused is it lost", async () => {
+  for (const isThere of [true, false]) {
+    await using scene = await Scene.open();
+    const { runtime, client, time } = scene;
+    const subscribing = client.subscribe("job_1");
+    const answer = async (): Promise<void> => {
+      const { id } = await runtime.last("job.subscribe");
+      const facts = { job_id: "job_1", agent: "a", lease: {}, subscribed_from: 0, replayed: false };
+      const payload = { request_id: id, current_status: "running", ...facts };
+      await runtime.say("job.subscribed", payload, { jobId: "job_1" });
+    };
+    await runtime.last("job.subscribe");
+    await answer();
+    const job = await subscribing;
+    await scene.comeBack();
+    await time.pass(limits.rollCallMs);
+    await scene.list({});
+    assert.equal(runtime.ofType("job.subscribe").length, 2);
+    if (isThere) {
+      await answer();
+      await runtime.result("job_1", 1, 1);
+      assert.equal((await job.done).result, 1);
+    } else {
+      const { id } = await runtime.last("job.subscribe");
+      await runtime.error("JOB_NOT_FOUND", "no such job", { request_id: id });
+      await assert.rejects(job.done, lost);
+    }
+  }
+});
