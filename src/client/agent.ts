@@ -1,7 +1,8 @@
 /**
- * An agent as its own process sees it: registered, kept alive by heartbeats, and told when it is dead. It
- * is dead when the daemon says so, or when nobody answers and by our own clock it must have been declared
- * dead: somebody else may have its work by then.
+ * An agent as its own process sees it: registered, kept alive by heartbeats, and told when it is dead. Only the
+ * daemon declares it dead. While no daemon answers, heartbeats are retried, because a daemon that was away keeps
+ * its agents for a while. What the agent holds does not wait for that: leases, claims and leadership end by our
+ * own clock, because somebody else may have them by then.
  */
 import type { ActivityState, Agent as AgentInfo, Card } from "../wire/api/index.ts";
 import type { Calls, Cancellable } from "./calls.ts";
@@ -71,7 +72,7 @@ export class Agent implements AsyncDisposable {
   readonly id: string;
   readonly name: string;
   readonly ttlMs: number;
-  /** Resolves with the reason when it is dead; not when it leaves by itself. */
+  /** Resolves with the reason when the daemon has declared it dead; not when it leaves by itself. */
   readonly died: Promise<TipstaffError>;
   readonly #calls: Calls;
   readonly #news: News;
@@ -199,14 +200,13 @@ export class Agent implements AsyncDisposable {
   async #beat(): Promise<void> {
     this.#isBeating = true;
     const since = now(this.#calls.clock);
-    const isLast = this.#isOverdue();
     const attemptMs = Math.min(this.ttlMs / limits.renewalsPerTtl, limits.attemptMs);
     const options = { patienceMs: 0, attemptMs, signal: this.#gone.signal };
     try {
       await this.#calls.call("heartbeat", { agentId: this.id }, options);
       this.#hasBeaten(since);
     } catch (error) {
-      this.#hasNotBeaten(error, { isLast });
+      this.#hasNotBeaten(error);
     } finally {
       this.#isBeating = false;
     }
@@ -221,13 +221,11 @@ export class Agent implements AsyncDisposable {
     for (const look of this.#lookers) look(true);
   }
 
-  #hasNotBeaten(error: unknown, { isLast }: { readonly isLast: boolean }): void {
+  #hasNotBeaten(error: unknown): void {
     if (this.#gone.signal.aborted || this.#calls.isClosed) return;
     if (hasCode(error, "agent_dead", "agent_not_found")) {
       return this.#die(`agent ${this.name} was declared dead`, error);
     }
-    // After a sleep the daemon, if it can be asked, may say that we live: only then is silence death.
-    if (isLast) return this.#die(`agent ${this.name} was not heard of for too long`, error);
     this.#failures += 1;
     const pause = Math.min(pauseMs(this.#failures), this.ttlMs / limits.renewalsPerTtl);
     this.#beatAfterMs = elapsedMs(this.#calls.clock, this.#heardSince) + pause;

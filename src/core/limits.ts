@@ -4,6 +4,8 @@ export const limits = {
   heartbeatSlackMs: 500,
   /** After the plane was away, no agent dies sooner: a gRPC channel may pause 120 s before it reconnects. */
   graceMs: 150_000,
+  /** Unless its client reconnects soon. Then it has two ttls and this, which is the longest pause of our client. */
+  reconnectMs: 5_000,
 
   /** Of the dead, the most recent are remembered, for this long. */
   deadAgentsMax: 10_000,

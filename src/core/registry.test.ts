@@ -169,6 +169,23 @@ test("silence before the plane listened is no agent's fault", () => {
   assert.equal(dueAtMs(registry, patient), 500_000 + 200_500, "two ttls are longer here");
 });
 
+test("an agent whose client reconnects soon has two ttls and 5 s after a restart", () => {
+  const decision = decide(emptyRegistry(), { ...register("scraper"), reconnectsSoon: true }, 1_000);
+  const soon: Agent = { ...alive, reconnectsSoon: true };
+  assert.deepEqual(decision, {
+    events: [{ type: "agent.registered", agent: soon, lastHeartbeatAtMs: 1_000 }],
+  });
+  const registry = given(is("agent.registered", soon));
+  registry.listeningSinceMs = 500_000;
+  const lost = loseSight(registry, soon, { openedAtMs: 500_000 });
+  assert("agent" in lost);
+  assert.equal(dueAtMs(registry, lost.agent), 500_000 + 65_000, "events keep the mark");
+  const [died] = die(registry, lost.agent, { nowMs: 565_000, openedAtMs: 500_000 });
+  assert(died && "agent" in died && died.agent.reconnectsSoon);
+  registry.heartbeats.set(scraper, 510_000);
+  assert.equal(dueAtMs(registry, lost.agent), 510_000 + 60_500, "heard, it has no more grace");
+});
+
 test("an agent that was heard since the plane listens has had its grace", () => {
   const registry = given(is("agent.registered", alive));
   registry.listeningSinceMs = 500_000;

@@ -31,6 +31,8 @@ export type Agent = {
   readonly card: Card;
   readonly ttlMs: number;
   readonly registeredAtMs: number;
+  /** Its client reconnects within seconds. Absent: it may pause for two minutes, or an older log does not say. */
+  readonly reconnectsSoon?: true;
 } & (
   | { readonly liveness: "alive" | "unreachable" }
   | { readonly liveness: "dead"; readonly diedAtMs: number }
@@ -87,6 +89,8 @@ export type RegisterAgent = {
   readonly agentId: AgentId;
   readonly card: Card;
   readonly ttlMs: number;
+  /** See `Agent`. */
+  readonly reconnectsSoon?: true;
 };
 export type Heartbeat = {
   readonly type: "agent.heartbeat";
@@ -133,8 +137,15 @@ export function decide(
       if (livingCount(registry) >= limits.agentsMax) {
         return refuse("limit_reached", `there are ${limits.agentsMax} agents already`);
       }
-      const { agentId: id, card, ttlMs } = command;
-      const agent: Agent = { id, card, ttlMs, registeredAtMs: nowMs, liveness: "alive" };
+      const { agentId: id, card, ttlMs, reconnectsSoon } = command;
+      const record = {
+        id,
+        card,
+        ttlMs,
+        registeredAtMs: nowMs,
+        ...(reconnectsSoon && { reconnectsSoon }),
+      };
+      const agent: Agent = { ...record, liveness: "alive" };
       return accept({ type: "agent.registered", agent, lastHeartbeatAtMs: nowMs });
     }
     case "agent.heartbeat": {
@@ -251,12 +262,22 @@ export function deadlinesOf(
   }
   const heardAtMs = registry.heartbeats.get(agent.id) ?? agent.registeredAtMs;
   const sinceMs = Math.max(heardAtMs, registry.listeningSinceMs);
-  const patienceMs = 2 * agent.ttlMs + limits.heartbeatSlackMs;
   const hasBeenHeard = heardAtMs >= registry.listeningSinceMs;
   return {
     unreachableAtMs: sinceMs + agent.ttlMs + limits.heartbeatSlackMs,
-    deadAtMs: sinceMs + (hasBeenHeard ? patienceMs : Math.max(patienceMs, limits.graceMs)),
+    deadAtMs: sinceMs + (hasBeenHeard ? patienceMs(agent) : graceMs(agent)),
   };
+}
+
+/** How long an agent may be silent before it is dead. */
+function patienceMs({ ttlMs }: Agent): number {
+  return 2 * ttlMs + limits.heartbeatSlackMs;
+}
+
+/** The same after a restart, until the agent is heard for the first time. */
+function graceMs(agent: Agent): number {
+  if (agent.reconnectsSoon) return 2 * agent.ttlMs + limits.reconnectMs;
+  return Math.max(patienceMs(agent), limits.graceMs);
 }
 
 /** Alive or unreachable. */
@@ -304,6 +325,6 @@ function uncount(registry: OwnRegistry, id: AgentId): void {
 }
 
 function withoutLiveness(agent: Agent): Omit<Agent, "liveness"> {
-  const { id, card, ttlMs, registeredAtMs } = agent;
-  return { id, card, ttlMs, registeredAtMs };
+  const { id, card, ttlMs, registeredAtMs, reconnectsSoon } = agent;
+  return { id, card, ttlMs, registeredAtMs, ...(reconnectsSoon && { reconnectsSoon }) };
 }

@@ -265,7 +265,9 @@ function step(): fc.Arbitrary<Step> {
   const delayMs = fc.constantFrom(0, 1_000);
   const key = fc.constantFrom(undefined, "k1", "k2");
   const command: fc.Arbitrary<Command> = fc.oneof(
-    fc.tuple(name, ttlMs, tools).map(([n, ttlMs, tools]) => register(n, { ttlMs, tools })),
+    fc
+      .tuple(name, ttlMs, tools, fc.boolean())
+      .map(([n, ttlMs, tools, reconnectsSoon]) => register(n, { ttlMs, tools, reconnectsSoon })),
     name.map(heartbeat),
     name.map(deregister),
     fc.tuple(task, name, ttlMs, key).map(([t, n, ms, key]) => acquire(t, n, ms, key)),

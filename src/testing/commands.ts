@@ -28,9 +28,18 @@ export function card(name: string, tools: readonly string[] = []): Card {
 /** The name is also the id. */
 export function register(
   name: string,
-  { ttlMs = 30_000, tools = [] }: { readonly ttlMs?: number; readonly tools?: string[] } = {},
+  {
+    ttlMs = 30_000,
+    tools = [],
+    reconnectsSoon = false,
+  }: {
+    readonly ttlMs?: number;
+    readonly tools?: string[];
+    readonly reconnectsSoon?: boolean;
+  } = {},
 ): Of<"agent.register"> {
-  return { type: "agent.register", agentId: agentId(name), card: card(name, tools), ttlMs };
+  const command = { agentId: agentId(name), card: card(name, tools), ttlMs };
+  return { type: "agent.register", ...command, ...(reconnectsSoon && { reconnectsSoon }) };
 }
 
 /** `doing` is what the agent says of itself: a state, and a note after it. */

@@ -153,6 +153,7 @@ test("a daemon that stays away is told as unreachable, with the way out", async 
   await using daemon = await RestartableDaemon.start();
   await using client = await connectTo(daemon, { patienceMs: 300 });
   await using agent = await client.register({ name: "lonely", ttlMs: 400 });
+  await using candidacy = await agent.campaign("planners");
   const lease = await agent.acquire("invoice-42", { ttlMs: 400 });
   await daemon.kill();
   await assert.rejects(client.overview(), (error) => {
@@ -162,13 +163,39 @@ test("a daemon that stays away is told as unreachable, with the way out", async 
     assert.equal(error.retryable, true);
     return true;
   });
-  const reason = await within(patienceMs, agent.died, "the agent to notice");
-  assert.equal(reason.code, "agent_dead");
-  assert.equal(agent.isAlive, false);
+  await until(() => !agent.isAlive, "the agent to know that it may count as dead");
   assert.equal(lease.isHeld, false);
   assert.equal(lease.signal.reason.code, "lease_lost");
+  assert.equal(candidacy.isLeader, false);
+  assert.equal(agent.signal.aborted, false, "only the daemon declares it dead");
   // Releasing what is lost, at a daemon that is away, does not throw at the end of a block.
   await lease[Symbol.asyncDispose]();
+});
+
+test("an agent outlives a daemon that is away for longer than two of its ttls", async () => {
+  await using daemon = await RestartableDaemon.start();
+  await using client = await connectTo(daemon);
+  await using agent = await client.register({ name: "patient", ttlMs: 400 });
+  await using candidacy = await agent.campaign("planners");
+  await daemon.kill();
+  await until(() => !agent.isAlive, "the agent to know that it may count as dead");
+  await daemon.start();
+  await until(() => agent.isAlive, "the daemon to hear it again");
+  await until(() => candidacy.isLeader, "the leader to lead again");
+  assert.equal(candidacy.term, 1n, "nobody else has led");
+  const types = await typesIn(client);
+  assert.equal(types.includes("agent.died"), false);
+});
+
+test("an agent that the daemon declared dead while they were apart is told", async () => {
+  await using daemon = await RestartableDaemon.start();
+  await using client = await connectTo(daemon);
+  await using other = await connectTo(daemon);
+  await using agent = await client.register({ name: "unlucky", ttlMs: 400 });
+  await other.call("deregisterAgent", { agentId: agent.id });
+  const reason = await within(patienceMs, agent.died, "the agent to be told");
+  assert.equal(reason.code, "agent_dead");
+  assert.match(reason.message, /^agent unlucky was declared dead/);
 });
 
 async function connectTo(

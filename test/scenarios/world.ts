@@ -54,6 +54,10 @@ const sentences: readonly Sentence[] = [
     const tools = words["tools"]?.split(",") ?? [];
     return world.submit(say.register(words["who"] ?? "", { ttlMs: ms(words["ttl"]), tools }));
   }),
+  sentence("(?<who>\\S+), which reconnects soon, registers for (?<ttl>\\S+)s", (world, words) => {
+    const options = { ttlMs: ms(words["ttl"]), reconnectsSoon: true };
+    return world.submit(say.register(words["who"] ?? "", options));
+  }),
   sentence("(?<who>\\S+) beats", (world, words) => world.submit(say.heartbeat(words["who"] ?? ""))),
   sentence("(?<who>\\S+) deregisters", (world, words) =>
     world.submit(say.deregister(words["who"] ?? "")),

@@ -322,8 +322,10 @@ export class Referee {
     const patienceMs = 2 * agent.ttlMs + 500;
     const wasHeard = heardAtMs >= this.#listeningSinceMs;
     const sinceMs = wasHeard ? heardAtMs : this.#listeningSinceMs;
-    const graceMs = wasHeard ? patienceMs : Math.max(patienceMs, 150_000);
-    assert(atMs >= sinceMs + graceMs, `${agent.id} was declared dead too soon`);
+    const longGraceMs = Math.max(patienceMs, 150_000);
+    const graceMs = agent.reconnectsSoon ? 2 * agent.ttlMs + 5_000 : longGraceMs;
+    const deadAtMs = sinceMs + (wasHeard ? patienceMs : graceMs);
+    assert(atMs >= deadAtMs, `${agent.id} was declared dead too soon`);
   }
 
   /** Leases by token, then groups by name, then tasks by place. */

@@ -492,7 +492,9 @@ export class Storm {
       case "register": {
         const ttlMs = random.pick([1_000, 3_000, 10_000, 100_000]);
         const offered = tools.filter(() => random.chance(60));
-        return this.#make(say.register(this.#mint("a"), { ttlMs, tools: offered }));
+        const reconnectsSoon = random.chance(50);
+        const options = { ttlMs, tools: offered, reconnectsSoon };
+        return this.#make(say.register(this.#mint("a"), options));
       }
       case "again":
         return this.#anythingAgain();

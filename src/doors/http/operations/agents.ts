@@ -33,7 +33,9 @@ export function agentHandlers(
       const id = agentId(
         key === undefined ? randomBytes(16).toString("hex") : idFromKey("agent", key),
       );
-      const command = { type: "agent.register", agentId: id, card: whole, ttlMs } as const;
+      const registering = { type: "agent.register", agentId: id, card: whole, ttlMs } as const;
+      // Each HTTP request makes its own connection if there is none; a gRPC channel pauses for up to 120 s.
+      const command = { ...registering, reconnectsSoon: true } as const;
       return submit(plane, command, caller, (state) => {
         const agent = state.registry.agents.get(id);
         return agent && encodeAgent(state, agent);
