@@ -1,6 +1,6 @@
 /** `tipstaff agents`: who is there, and how they are. */
 import { paint, printable, type Tone } from "../terminal/index.ts";
-import type { Agent, AgentDetail } from "../wire/api/index.ts";
+import type { Agent, AgentDetail, Input } from "../wire/api/index.ts";
 import { type Cell, type Column, printFacts } from "./columns.ts";
 import { confirm } from "./confirm.ts";
 import { call } from "./daemon.ts";
@@ -8,8 +8,8 @@ import { Failure, no } from "./failure.ts";
 import { limits } from "./limits.ts";
 import { collect, printList, printOne, tally } from "./lists.ts";
 import type { Values } from "./table.ts";
-import { ago, countOf, forHowLong, heardAgo, left } from "./times.ts";
-import { choiceIn, choicesIn, textsIn } from "./values.ts";
+import { ago, countOf, forHowLong, grouped, heardAgo, left } from "./times.ts";
+import { choiceIn, choicesIn, textIn, textsIn } from "./values.ts";
 
 const livenesses = ["alive", "unreachable", "dead"] as const;
 
@@ -18,16 +18,28 @@ export async function listAgents(values: Values): Promise<number> {
   const tool = textsIn(values, "tool");
   const sort = choiceIn(values, "sort", ["attention", "newest", "oldest", "name"]) ?? "attention";
   const filter = { ...(liveness ? { liveness } : {}), ...(tool ? { tool } : {}) };
-  const listed = await collect(values, "listAgents", { sort }, filter);
+  const isAll = values["all"] === true;
+  const shown = isAll ? {} : { hasLeft: false };
+  const listed = await collect(values, "listAgents", { sort, ...shown }, filter);
+  const hidden = isAll || values["json"] === true ? 0 : await countLeft(values, filter);
+  const more = hidden === 0 ? [] : [`${grouped(hidden)} left: --all shows them`];
   return printList(values, listed, {
     columns: columnsAt(listed.nowMs),
     noun: ["agent", "agents"],
-    empty: "no agents; examples/one-holder shows how one registers",
+    empty: ["no agents; examples/one-holder shows how one registers", ...more].join("\n"),
     counts: (rows) => [
       ...waitingCount(rows),
-      ...tally(rows, (row) => row.liveness, ["unreachable", "dead"]),
+      ...tally(rows, (row) => stateOf(row).text, ["unreachable", "died", "left"]),
+      ...more,
     ],
   });
+}
+
+/** How many agents that left match as well. */
+async function countLeft(values: Values, filter: Input<"listAgents">): Promise<number> {
+  const query = textIn(values, "query");
+  const asked = { ...filter, ...(query === undefined ? {} : { query }) };
+  return (await call(values, "listAgents", { ...asked, hasLeft: true, limit: 1 })).total;
 }
 
 function waitingCount(rows: readonly Agent[]): readonly string[] {
@@ -36,10 +48,17 @@ function waitingCount(rows: readonly Agent[]): readonly string[] {
 }
 
 /** What it does, or if that does not matter any more, how it is. */
-function stateOf({ liveness, activity }: Agent): { readonly text: string; readonly tone: Tone } {
+function stateOf({
+  liveness,
+  hasLeft,
+  activity,
+}: Pick<Agent, "liveness" | "hasLeft" | "activity">): {
+  readonly text: string;
+  readonly tone: Tone;
+} {
   switch (liveness) {
     case "dead":
-      return { text: "dead", tone: "dim" };
+      return hasLeft ? { text: "left", tone: "dim" } : { text: "died", tone: "bad" };
     case "unreachable":
       return { text: "unreachable", tone: "bad" };
     case "alive":
@@ -166,7 +185,7 @@ export async function findAgent(values: Values, word: string): Promise<Agent> {
     const shown = [agent, ...others].slice(0, limits.namesakesShownMax);
     throw no(
       `${printable(word)} is ${countOf(others.length + 1, "agent")}; give the id of one`,
-      ...shown.map(({ id, card, liveness }) => `${id}  ${printable(card.name)}  ${liveness}`),
+      ...shown.map((one) => `${one.id}  ${printable(one.card.name)}  ${stateOf(one).text}`),
       ...(others.length + 1 > shown.length ? ["…"] : []),
     );
   }

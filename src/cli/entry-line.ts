@@ -33,7 +33,9 @@ export function describeEntry(entry: Entry, names: Names): EntryLine {
     case "agent.recovered":
       return { text: `${names.of(entry.agent.id)} is heard again`, tone: "good" };
     case "agent.died":
-      return { text: `${names.of(entry.agent.id)} is gone`, tone: "bad" };
+      return entry.agent.hasLeft
+        ? { text: `${names.of(entry.agent.id)} left`, tone: "dim" }
+        : { text: `${names.of(entry.agent.id)} died: it missed its heartbeats`, tone: "bad" };
     case "agent.active":
       return {
         text: doing(entry, names),

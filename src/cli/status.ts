@@ -61,7 +61,7 @@ function describe(
       [
         `${grouped(agents.alive)} alive`,
         ...some(agents.unreachable, "unreachable"),
-        ...some(agents.dead, "dead"),
+        ...some(agents.dead - (agents.left ?? 0), "died"),
       ].join(" · "),
     ],
     ["leases", `${grouped(counts.leases)} held`],

@@ -390,6 +390,7 @@ export const commands: readonly CommandRow[] = [
         isRepeated: true,
         help: "only these; may be repeated",
       },
+      { name: "all", help: "also agents that left" },
       tool,
       {
         name: "sort",

@@ -152,6 +152,7 @@ export {
   type Capability,
   type Card,
   deadlinesOf,
+  hasLeft,
   isActivityState,
   type Liveness,
   lastHeard,

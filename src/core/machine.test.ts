@@ -375,14 +375,14 @@ test("agents and tasks are counted without counting them", () => {
   loop.accept(heartbeat("ada"));
   loop.accept(createTask("t"));
   loop.accept(createTask("u", { delayMs: 5 }));
-  assert.deepEqual(countAgents(loop.state), { alive: 1, unreachable: 1, dead: 1 });
+  assert.deepEqual(countAgents(loop.state), { alive: 1, unreachable: 1, dead: 1, left: 1 });
   const none = { claimed: 0, completed: 0, dead: 0, cancelled: 0 };
   const counts = countTasks(loop.state);
   assert.deepEqual(counts, { ...none, pending: 1, delayed: 1 });
   loop.accept(claim("ada"));
   assert.equal(counts.pending, 1, "what was counted does not change");
   loop.pass(90_000_000_000);
-  assert.deepEqual(countAgents(loop.state), { alive: 0, unreachable: 0, dead: 0 });
+  assert.deepEqual(countAgents(loop.state), { alive: 0, unreachable: 0, dead: 0, left: 0 });
 });
 
 test("whoever waits asks again when a task, a lease or its own agent may be why", () => {

@@ -222,7 +222,9 @@ function decideAlone(state: State, command: Command, nowMs: number): Decision<Ev
     case "agent.deregister": {
       const agent = state.registry.agents.get(command.agentId);
       if (!agent) return refuse("agent_not_found", `agent not found: ${command.agentId}`);
-      return agent.liveness === "dead" ? accept() : accept(...bury(state, agent, nowMs));
+      return agent.liveness === "dead"
+        ? accept()
+        : accept(...bury(state, agent, { nowMs, hasLeft: true }));
     }
     case "key.withdraw": {
       const { agentId, key } = command;
@@ -557,7 +559,7 @@ function expire(state: State, due: Due, nowMs: number): Event[] {
         case "alive":
           return [registry.loseSight(state.registry, agent, state)];
         case "unreachable":
-          return bury(state, agent, nowMs);
+          return bury(state, agent, { nowMs });
         case "dead":
           return [{ type: "agent.forgotten", agentId: agent.id }];
         case undefined:
@@ -568,9 +570,14 @@ function expire(state: State, due: Due, nowMs: number): Event[] {
 }
 
 /** A death, and all that it ends: what the agent held, led and worked on is free at once. */
-function bury(state: State, agent: registry.Agent, nowMs: number): Event[] {
+function bury(
+  state: State,
+  agent: registry.Agent,
+  { nowMs, hasLeft = false }: { readonly nowMs: number; readonly hasLeft?: boolean },
+): Event[] {
+  const { openedAtMs } = state;
   return [
-    ...registry.die(state.registry, agent, { nowMs, openedAtMs: state.openedAtMs }),
+    ...registry.die(state.registry, agent, { nowMs, openedAtMs, hasLeft }),
     ...leases.endAllOf(state.leases, agent.id),
     ...elections.leaveAll(state.elections, agent.id, { nowMs, livenessOf: livenessIn(state) }),
     ...tasks.endAllClaimsOf(state.tasks, agent.id, nowMs),
@@ -800,9 +807,9 @@ export function stirOf(event: Event): Stir | undefined {
   }
 }
 
-/** How many agents there are of each liveness, without counting them. */
-export function countAgents({ registry }: State): Record<registry.Liveness, number> {
-  return { ...registry.counts };
+/** How many agents there are of each liveness, and how many of the dead have left, without counting them. */
+export function countAgents({ registry }: State): Record<registry.Liveness | "left", number> {
+  return { ...registry.counts, left: registry.leftCount };
 }
 
 export function countTasks({ tasks }: State): Record<tasks.Task["state"], number> {

@@ -237,6 +237,18 @@ test("the dead do not count as living, and are forgotten after a day", () => {
   );
 });
 
+test("an agent that left is counted apart from those that died, until it is forgotten", () => {
+  const registry = given(is("agent.registered", alive));
+  const [left] = die(registry, alive, { nowMs: 90_000, openedAtMs: 0, hasLeft: true });
+  assert(left && "agent" in left);
+  assert.deepEqual(left.agent, { ...dead, hasLeft: true });
+  evolve(registry, left);
+  evolve(registry, is("agent.died", { ...dead, id: agentId("another") }));
+  assert.deepEqual([registry.counts.dead, registry.leftCount], [2, 1]);
+  evolve(registry, { type: "agent.forgotten", agentId: scraper });
+  assert.deepEqual([registry.counts.dead, registry.leftCount], [1, 0]);
+});
+
 test("when too many have died, the one that died first is forgotten", () => {
   const registry = emptyRegistry();
   for (let index = 0; index < limits.deadAgentsMax; index++) {

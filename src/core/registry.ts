@@ -2,7 +2,7 @@
  * Who is there. An agent is
  * - `alive`: it registered, and its heartbeats come in time;
  * - `unreachable`: a heartbeat is overdue. The next one makes it alive again;
- * - `dead`: it left, or stayed silent for a whole further ttl. Final: its leases were given away.
+ * - `dead`: it left (`hasLeft`), or died: it stayed silent for a whole further ttl. Final: its leases were given away.
  *
  * The time of the last heartbeat is a soft fact. It is kept beside the records, makes no event, and
  * may go back after a crash; what follows from it (unreachable, died) is an event.
@@ -35,7 +35,12 @@ export type Agent = {
   readonly reconnectsSoon?: true;
 } & (
   | { readonly liveness: "alive" | "unreachable" }
-  | { readonly liveness: "dead"; readonly diedAtMs: number }
+  | {
+      readonly liveness: "dead";
+      readonly diedAtMs: number;
+      /** It was deregistered. Absent: it was silent for too long, or an older log does not say. */
+      readonly hasLeft?: true;
+    }
 );
 
 /** What an agent says it is doing; `waiting` is for a person. */
@@ -65,6 +70,8 @@ export type Registry = {
   /** In the order of their deaths. */
   readonly dead: ReadonlySet<AgentId>;
   readonly counts: Readonly<Record<Liveness, number>>;
+  /** How many of the dead have left. */
+  readonly leftCount: number;
   readonly heartbeats: ReadonlyMap<AgentId, number>;
   /** When the plane began to listen, or listened again: silence before that is no agent's fault. */
   readonly listeningSinceMs: number;
@@ -78,6 +85,7 @@ export type OwnRegistry = {
   readonly reports: Map<AgentId, number>;
   readonly dead: Set<AgentId>;
   readonly counts: Record<Liveness, number>;
+  leftCount: number;
   readonly heartbeats: Map<AgentId, number>;
   listeningSinceMs: number;
   readonly due: PriorityMap<AgentId>;
@@ -119,6 +127,7 @@ export function emptyRegistry(): OwnRegistry {
     reports: new Map(),
     dead: new Set(),
     counts: { alive: 0, unreachable: 0, dead: 0 },
+    leftCount: 0,
     heartbeats: new Map(),
     listeningSinceMs: 0,
     due: new PriorityMap(),
@@ -209,9 +218,14 @@ export function requireLiving(
 export function die(
   registry: Registry,
   agent: Agent,
-  { nowMs, openedAtMs }: { readonly nowMs: number; readonly openedAtMs: number },
+  {
+    nowMs,
+    openedAtMs,
+    hasLeft = false,
+  }: { readonly nowMs: number; readonly openedAtMs: number; readonly hasLeft?: boolean },
 ): RegistryEvent[] {
-  const died: Agent = { ...withoutLiveness(agent), liveness: "dead", diedAtMs: nowMs };
+  const end = { liveness: "dead", diedAtMs: nowMs, ...(hasLeft && { hasLeft }) } as const;
+  const died: Agent = { ...withoutLiveness(agent), ...end };
   const heard = lastHeard(registry, agent, openedAtMs);
   const events: RegistryEvent[] = [{ type: "agent.died", agent: died, ...heard }];
   const [oldest] = registry.dead;
@@ -309,6 +323,7 @@ export function evolve(registry: OwnRegistry, event: RegistryEvent): void {
 export function putAgent(registry: OwnRegistry, agent: Agent, lastHeartbeatAtMs: number): void {
   uncount(registry, agent.id);
   registry.counts[agent.liveness] += 1;
+  if (hasLeft(agent)) registry.leftCount += 1;
   registry.agents.set(agent.id, agent);
   registry.heartbeats.set(agent.id, lastHeartbeatAtMs);
   if (agent.liveness === "dead") {
@@ -321,7 +336,14 @@ export function putAgent(registry: OwnRegistry, agent: Agent, lastHeartbeatAtMs:
 
 function uncount(registry: OwnRegistry, id: AgentId): void {
   const before = registry.agents.get(id);
-  if (before) registry.counts[before.liveness] -= 1;
+  if (!before) return;
+  registry.counts[before.liveness] -= 1;
+  if (hasLeft(before)) registry.leftCount -= 1;
+}
+
+/** Whether it ended in order, so that nobody misses it. */
+export function hasLeft(agent: Agent): boolean {
+  return agent.liveness === "dead" && agent.hasLeft === true;
 }
 
 function withoutLiveness(agent: Agent): Omit<Agent, "liveness"> {

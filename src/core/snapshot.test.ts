@@ -33,6 +33,7 @@ import {
   type OwnState,
   type State,
 } from "./machine.ts";
+import { hasLeft } from "./registry.ts";
 import { capture, describe, printRow, Restoring } from "./snapshot.ts";
 
 /** One step of a random life: time passes, then something is asked. */
@@ -177,8 +178,11 @@ test("what is counted is right after a life and after a restoration", () => {
   fc.assert(
     fc.property(steps, (steps) => {
       const { state } = live(steps);
-      const agents = { alive: 0, unreachable: 0, dead: 0 };
-      for (const { liveness } of state.registry.agents.values()) agents[liveness] += 1;
+      const agents = { alive: 0, unreachable: 0, dead: 0, left: 0 };
+      for (const agent of state.registry.agents.values()) {
+        agents[agent.liveness] += 1;
+        if (hasLeft(agent)) agents.left += 1;
+      }
       const tasks = { delayed: 0, pending: 0, claimed: 0, completed: 0, dead: 0, cancelled: 0 };
       for (const task of state.tasks.byId.values()) tasks[task.state] += 1;
       for (const one of [state, restore(state)]) {

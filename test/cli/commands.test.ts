@@ -347,6 +347,11 @@ describe("changing things", { concurrency: 2 }, () => {
       [counts.leases, counts.policies, counts.agents.alive, counts.tasks.cancelled],
       [0, 0, 0, 1],
     );
+    const here = await world.run("agents");
+    assert.match(here.stdout, /^no agents; .*\n1 left: --all shows them\n$/);
+    const all = await world.run("agents", "--all");
+    assert.match(all.stdout, /^left .*scraper.*\n\n1 agent · 1 left\n$/m);
+    assert.match((await world.run("status")).stdout, /agents +0 alive\n/);
     const { stdout } = await world.run("tasks", "requeue", task.id);
     assert.match(stdout, /is pending again/);
   });

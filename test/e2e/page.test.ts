@@ -148,10 +148,12 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     await shows(page, ".at-work", /scraper-1.*reading page 7/s);
 
     await daemon.call("deregisterAgent", { agentId: id });
-    await shows(page, ".happening li", /scraper-1 died/);
+    await shows(page, ".happening li", /scraper-1 left/);
     await shows(page, ".totals", /0 agents registered/);
     await shows(page, ".at-work", /No agent is here now/);
-    await shows(agents, "tbody tr", /scraper-1.*dead/s);
+    await shows(agents, "main", /No agents now\./);
+    await agents.goto(`${daemon.url}/agents?state=left`);
+    await shows(agents, "tbody tr", /scraper-1.*left/s);
   });
 
   test("what needs a person is all shown, or a button says how much more there is", async (t) => {

@@ -160,11 +160,11 @@ async function search(words: string, signal: AbortSignal): Promise<readonly Targ
   ]);
   return [
     ...(words === "" ? viewsFor("") : []),
-    ...agents.rows.map(({ id, card, liveness }) => ({
+    ...agents.rows.map(({ id, card, liveness, hasLeft }) => ({
       kind: "agent",
       icon: "agent" as const,
       name: card.name || id,
-      more: liveness,
+      more: hasLeft ? "left" : liveness === "dead" ? "died" : liveness,
       href: agentAddress(id),
     })),
     ...jobs.rows.map(({ id, agent, state }) => ({

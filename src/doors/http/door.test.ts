@@ -366,7 +366,7 @@ test("the overview says what runs and counts everything", async (t) => {
   assert.equal(shown.sequence, plane.durableSequence);
   assert.equal(shown.nowMs, clock.nowMs());
   assert.deepEqual(shown.counts, {
-    agents: { alive: 1, unreachable: 1, dead: 1 },
+    agents: { alive: 1, unreachable: 1, dead: 1, left: 1 },
     leases: 1,
     elections: 1,
     policies: 1,

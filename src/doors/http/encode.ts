@@ -6,6 +6,7 @@ import {
   countTasks,
   type Election,
   type Event,
+  hasLeft,
   isWorkEvent,
   type Lease,
   lastHeard,
@@ -61,7 +62,8 @@ function encodeRecord(agent: Agent, heard: ReturnType<typeof lastHeard>): api.Ag
   const metadata = Object.fromEntries(card.metadata);
   const record = { id, card: { ...card, metadata }, liveness, ttlMs, registeredAtMs };
   const died = agent.liveness === "dead" ? { diedAtMs: agent.diedAtMs } : {};
-  return { ...record, ...heard, ...died };
+  const left = hasLeft(agent) ? { hasLeft: true as const } : {};
+  return { ...record, ...heard, ...died, ...left };
 }
 
 export function nameOf({ registry }: State, id: AgentId): string {

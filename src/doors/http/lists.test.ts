@@ -25,6 +25,13 @@ test("agents come in the order that is asked for, by default those that need a p
   assert.deepEqual(await names({ sort: "oldest" }), ["Dora", "alive", "waits", "lost", "dead"]);
   assert.deepEqual(await names({ sort: "name" }), ["alive", "dead", "Dora", "lost", "waits"]);
   assert.deepEqual(await names({ liveness: ["dead", "unreachable"] }), ["lost", "dead"]);
+  assert.deepEqual(await names({ hasLeft: true }), ["dead"]);
+  assert.deepEqual(await names({ hasLeft: false, sort: "name" }), [
+    "alive",
+    "Dora",
+    "lost",
+    "waits",
+  ]);
   assert.deepEqual(await names({ offset: 1, limit: 2 }), ["lost", "alive"]);
 });
 

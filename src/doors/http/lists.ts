@@ -4,6 +4,7 @@ import {
   type AgentId,
   type Election,
   type Event,
+  hasLeft,
   idOfWork,
   isWorkEvent,
   type Lease,
@@ -34,12 +35,13 @@ export function listAgents(
   input: api.Input<"listAgents">,
   signal: AbortSignal,
 ): Promise<Reply<api.Page<api.Agent>>> {
-  const { liveness, tool: tools = [], query, sort = "attention" } = input;
+  const { liveness, hasLeft: wantsLeft, tool: tools = [], query, sort = "attention" } = input;
   const hasWords = wordsOf(query, textOf);
   return list({ plane, signal }, { ...input, sort }, encodeAgent, ({ registry }) => ({
     items: registry.agents.values(),
     wants: (agent) =>
       (!liveness || liveness.includes(agent.liveness)) &&
+      (wantsLeft === undefined || wantsLeft === hasLeft(agent)) &&
       tools.every((tool) => agent.card.tools.includes(tool)) &&
       hasWords(agent),
     rankOf: rankAgents(registry, sort),

@@ -49,7 +49,10 @@ export type Agent = {
    * `lastHeartbeatAtMs` then: say "not heard since the restart" instead of that time.
    */
   readonly unheardSinceMs?: number;
+  /** When it died or left. */
   readonly diedAtMs?: number;
+  /** Of a dead agent: it was deregistered, so nobody misses it. Otherwise it died: it was silent for too long. */
+  readonly hasLeft?: true;
   readonly activity?: Activity;
   /** Absent if it holds, leads and works on nothing. The first few of each. */
   readonly holds?: {
@@ -392,7 +395,8 @@ export type JobPage = Page<Job> & {
 };
 
 export type Counts = {
-  readonly agents: Readonly<Record<Liveness, number>>;
+  /** `left` counts those of the dead that have left. */
+  readonly agents: Readonly<Record<Liveness | "left", number>>;
   readonly leases: number;
   readonly elections: number;
   readonly policies: number;
@@ -656,6 +660,8 @@ export type Operations = {
   readonly listAgents: {
     readonly input: PageRequest<AgentSort> & {
       readonly liveness?: readonly Liveness[];
+      /** True: only agents that have left. False: all others. */
+      readonly hasLeft?: boolean;
       readonly tool?: readonly string[];
     };
     readonly answer: Page<Agent>;

@@ -111,6 +111,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     input: z.strictObject({
       ...paging(["attention", "newest", "oldest", "name"]),
       liveness: z.array(v.liveness).max(3).exactOptional(),
+      hasLeft: z.boolean().exactOptional(),
       tool: v.queryWords.exactOptional(),
     }),
     answer: v.pageOf(v.agent),

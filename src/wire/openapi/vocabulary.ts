@@ -119,6 +119,7 @@ const agentFields = {
   lastHeartbeatAtMs: timeMs,
   unheardSinceMs: timeMs.exactOptional(),
   diedAtMs: timeMs.exactOptional(),
+  hasLeft: z.literal(true).exactOptional(),
   activity: activity.exactOptional(),
   holds: z
     .object({
@@ -359,7 +360,7 @@ export const overview: z.ZodType<api.Overview> = name(
     nowMs: timeMs,
     sequence: count,
     counts: z.object({
-      agents: z.object({ alive: count, unreachable: count, dead: count }),
+      agents: z.object({ alive: count, unreachable: count, dead: count, left: count }),
       leases: count,
       elections: count,
       policies: count,

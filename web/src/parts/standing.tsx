@@ -3,7 +3,10 @@ import type { ComponentChildren, JSX } from "preact";
 import type { Agent, Job, JobState, Liveness, SightingState, TaskState } from "../api.ts";
 
 export type Standing =
-  | { readonly kind: "agent"; readonly state: Liveness | "waiting" | "silent" }
+  | {
+      readonly kind: "agent";
+      readonly state: Exclude<Liveness, "dead"> | "died" | "left" | "waiting" | "silent";
+    }
   | { readonly kind: "sighting"; readonly state: SightingState }
   | { readonly kind: "task"; readonly state: TaskState | "stuck" }
   | { readonly kind: "job"; readonly state: JobState | "cancelling" | "orphaned" | "unserved" };
@@ -11,7 +14,7 @@ export type Standing =
 /** Red is for what waits for an answer or is lost, amber for what may sort itself out. */
 export type Tone = "busy" | "done" | "quiet" | "amber" | "red";
 
-export function toneOf({ kind, state }: Standing): Tone {
+export function toneOf({ state }: Standing): Tone {
   switch (state) {
     case "alive":
     case "working":
@@ -33,10 +36,11 @@ export function toneOf({ kind, state }: Standing): Tone {
     case "lost":
     case "unreachable":
     case "stuck":
+    case "died":
       return "amber";
     case "dead":
-      // An agent that left needs nobody; a task that was given up does.
-      return kind === "task" ? "red" : "quiet";
+      return "red";
+    case "left":
     case "idle":
     case "stopped":
     case "unknown":
@@ -48,9 +52,10 @@ export function toneOf({ kind, state }: Standing): Tone {
 }
 
 export function standingOf(
-  { liveness, activity }: Agent,
+  { liveness, hasLeft, activity }: Agent,
   { isSilent }: { readonly isSilent: boolean },
 ): Standing {
+  if (liveness === "dead") return { kind: "agent", state: hasLeft ? "left" : "died" };
   if (liveness !== "alive") return { kind: "agent", state: liveness };
   if (activity?.state === "waiting") return { kind: "agent", state: "waiting" };
   return { kind: "agent", state: isSilent ? "silent" : "alive" };

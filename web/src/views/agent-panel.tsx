@@ -39,7 +39,8 @@ export function AgentPanel({
   return (
     <Panel kind="agent" title={card.name || id} closeAddress={closeAddress}>
       <p class="standing">
-        <AgentDot agent={agent} isSilent={isSilent} /> <b>{agent.liveness}</b>{" "}
+        <AgentDot agent={agent} isSilent={isSilent} />{" "}
+        {agent.liveness !== "dead" && <b>{agent.liveness}</b>}{" "}
         <Doing agent={agent} isSilent={isSilent} />
       </p>
       {card.description !== "" && (
@@ -118,7 +119,7 @@ export function AgentPanel({
 function LastSign({ agent }: { readonly agent: AgentDetail }): JSX.Element {
   if (agent.diedAtMs !== undefined) {
     return (
-      <Fact name="died">
+      <Fact name={agent.hasLeft ? "left" : "died"}>
         <Since atMs={agent.diedAtMs} />
       </Fact>
     );
@@ -189,5 +190,5 @@ function consequenceOf({ leases, claims, groups }: AgentDetail): string {
     ...(groups.length > 0 ? [`it leaves ${count(groups.length, "group", "groups")}`] : []),
   ];
   const what = losses.length > 0 ? `: ${losses.join(", ")}` : "";
-  return `It counts as dead at once${what}. Its process is not stopped; it may register again.`;
+  return `It leaves at once${what}. Its process is not stopped; it may register again.`;
 }

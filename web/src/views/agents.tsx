@@ -1,6 +1,13 @@
 /** Everyone who is here, or was. */
 import type { JSX } from "preact";
-import { type Agent, type AgentSort, type Answer, call, type Liveness } from "../api.ts";
+import {
+  type Agent,
+  type AgentSort,
+  type Answer,
+  call,
+  type Liveness,
+  type Overview,
+} from "../api.ts";
 import { ofTypes, useAnswer } from "../ask.ts";
 import { limits } from "../limits.ts";
 import { overview } from "../live.ts";
@@ -22,18 +29,29 @@ const sorts: readonly (readonly [AgentSort, string])[] = [
   ["oldest", "oldest first"],
   ["name", "by name"],
 ];
-const livenesses: readonly Liveness[] = ["alive", "unreachable", "dead"];
+/** What can be chosen, and what is asked for then. Agents that left are shown only if they are chosen. */
+const choices = {
+  all: { hasLeft: false },
+  alive: { liveness: ["alive"] },
+  unreachable: { liveness: ["unreachable"] },
+  died: { liveness: ["dead"], hasLeft: false },
+  left: { hasLeft: true },
+} as const satisfies Readonly<
+  Record<string, { readonly liveness?: readonly Liveness[]; readonly hasLeft?: boolean }>
+>;
+type Choice = keyof typeof choices;
+const choiceNames: readonly Choice[] = ["all", "alive", "unreachable", "died", "left"];
 
 export function AgentsView(): JSX.Element {
   const { query, rest: openId } = route.value;
   const words = query.get("query") ?? "";
   const sort = sorts.find(([name]) => name === query.get("sort"))?.[0] ?? "attention";
-  const liveness = livenesses.find((one) => one === query.get("liveness"));
+  const chosen = choiceNames.find((one) => one === query.get("state")) ?? "all";
   const tool = query.get("tool") ?? "";
   const asked = {
     sort,
     ...(words === "" ? {} : { query: words }),
-    ...(liveness === undefined ? {} : { liveness: [liveness] }),
+    ...choices[chosen],
     ...(tool === "" ? {} : { tool: [tool] }),
   };
   const rows = useRows<Agent>(JSON.stringify(asked), {
@@ -49,10 +67,10 @@ export function AgentsView(): JSX.Element {
   const { value: attention } = useAnswer("getAttention", {}, { everyMs: limits.pollEveryMs });
   const silent = silentOf(attention);
   const counts = overview.value?.counts.agents;
-  const all = counts && counts.alive + counts.unreachable + counts.dead;
+  const countBy = counts && countsOf(counts);
   const change = (changes: Readonly<Record<string, string>>): void =>
     navigate(withQuery(changes), { isReplacing: true });
-  const isNarrowed = words !== "" || tool !== "" || liveness !== undefined;
+  const isNarrowed = words !== "" || tool !== "" || chosen !== "all";
   return (
     <main class="list-view">
       <h1 class="unseen">Agents</h1>
@@ -64,13 +82,10 @@ export function AgentsView(): JSX.Element {
             onSearch={(text) => change({ query: text })}
           />
           <Choices
-            label="Liveness"
-            chosen={liveness ?? "all"}
-            onChoose={(name) => change({ liveness: name === "all" ? "" : name })}
-            choices={[
-              { name: "all", title: "all", count: all },
-              ...livenesses.map((name) => ({ name, title: name, count: counts?.[name] })),
-            ]}
+            label="State"
+            chosen={chosen}
+            onChoose={(name) => change({ state: name === "all" ? "" : name })}
+            choices={choiceNames.map((name) => ({ name, title: name, count: countBy?.[name] }))}
           />
           <ToolField rows={rows} tool={tool} onChange={(name) => change({ tool: name })} />
           <Select
@@ -94,8 +109,9 @@ export function AgentsView(): JSX.Element {
               <p>No agent matches. Search looks for each word in names, tools and descriptions.</p>
             ) : (
               <p>
-                No agents yet. Run <code>{firstSteps(overview.value ?? {})}</code>, or point an
-                AgentKeeper SDK at <code>{overview.value?.grpcAddress ?? "the gRPC address"}</code>.
+                {countBy?.left ? "No agents now." : "No agents yet."} Run{" "}
+                <code>{firstSteps(overview.value ?? {})}</code>, or point an AgentKeeper SDK at{" "}
+                <code>{overview.value?.grpcAddress ?? "the gRPC address"}</code>.
               </p>
             )
           }
@@ -104,6 +120,16 @@ export function AgentsView(): JSX.Element {
       {openId !== "" && <AgentPanel key={openId} id={openId} isSilent={silent.has(openId)} />}
     </main>
   );
+}
+
+function countsOf({
+  alive,
+  unreachable,
+  dead,
+  left,
+}: Overview["counts"]["agents"]): Record<Choice, number> {
+  const died = dead - left;
+  return { all: alive + unreachable + died, alive, unreachable, died, left };
 }
 
 const toolsOffered = 50;

@@ -190,7 +190,8 @@ function Counts({ overview }: { readonly overview: Overview | undefined }): JSX.
       <a class="tile" href="/agents">
         <Total value={agents?.alive} one="agent registered" many="agents registered" />
         <small>
-          {agents && `${number(agents.unreachable)} unreachable · ${number(agents.dead)} dead`}
+          {agents &&
+            `${number(agents.unreachable)} unreachable · ${number(agents.dead - agents.left)} died`}
         </small>
       </a>
       <a class="tile" href="/coordination">

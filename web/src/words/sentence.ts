@@ -77,7 +77,10 @@ export function sentenceOf(entry: Entry): readonly Part[] {
     case "agent.recovered":
       return [agent(entry.agent.id, entry.agent.card.name), " is back"];
     case "agent.died":
-      return [agent(entry.agent.id, entry.agent.card.name), " died"];
+      return [
+        agent(entry.agent.id, entry.agent.card.name),
+        entry.agent.hasLeft ? " left" : " died: it missed its heartbeats",
+      ];
     case "agent.active": {
       const { state, note } = entry.activity;
       const said: Part[] = note === "" ? [] : [": ", { name: note }];
