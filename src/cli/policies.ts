@@ -24,13 +24,17 @@ function toneOf(effect: Policy["effect"]): "good" | "bad" {
 }
 
 export async function listPolicies(values: Values): Promise<number> {
+  const subjectPrefix = textIn(values, "subject-prefix");
   const listed = await collect(values, "listPolicies", {
     sort: choiceIn(values, "sort", ["id", "newest"]) ?? "id",
+    ...(subjectPrefix !== undefined && { subjectPrefix }),
   });
   return printList(values, listed, {
     columns,
     noun: ["policy", "policies"],
-    empty: "no policies: nobody may do anything; tipstaff policies set adds one",
+    empty: subjectPrefix
+      ? "no policy has a subject that begins so"
+      : "no policies: nobody may do anything; tipstaff policies set adds one",
     counts: (rows) => tally(rows, ({ effect }) => effect, ["deny"]),
   });
 }

@@ -434,6 +434,11 @@ describe("changing things", { concurrency: 2 }, () => {
       ],
     );
 
+    const found = await world.run("policies", "--subject-prefix", "agent:");
+    assert.match(found.stdout, /2 policies/);
+    const none = await world.run("policies", "--subject-prefix", "user:");
+    assert.match(none.stdout + none.stderr, /no policy has a subject that begins so/);
+
     put([policy("d", "allow"), policy("d", "deny")]);
     const bad = await world.run(...apply);
     assert.equal(bad.code, 1);

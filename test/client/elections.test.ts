@@ -112,6 +112,11 @@ test("policies are set, asked, explained and taken back", async (t) => {
     [["parser", true]],
   );
   assert.deepEqual(await Array.fromAsync(client.policies.list()), [policy]);
+  const { subject } = policy;
+  const found = client.policies.list({ subjectPrefix: subject.slice(0, 2) });
+  assert.deepEqual(await Array.fromAsync(found), [policy]);
+  const others = client.policies.list({ subjectPrefix: `${subject}x` });
+  assert.deepEqual(await Array.fromAsync(others), []);
   await client.policies.delete("read");
   await client.policies.delete("read");
   assert.equal((await client.policies.check(question)).allowed, false);

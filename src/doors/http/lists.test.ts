@@ -131,6 +131,13 @@ test("policies are found by anything in them", async () => {
   assert(news.endsWith("a"), "what was set since comes before what was there");
   assert.equal(await ids({ query: "DENY call" }), "b");
   assert.equal(await ids({ query: "agent:d" }), "d");
+  await set("e", "agent:*");
+  await set("f", "user:a");
+  assert.equal(await ids({ subjectPrefix: "agent:" }), "abde");
+  assert.equal(await ids({ subjectPrefix: "agent:*" }), "e", "a prefix has no wildcards");
+  assert.equal(await ids({ subjectPrefix: "agent", query: "deny" }), "b");
+  assert.equal(await ids({ subjectPrefix: "" }), "abdef");
+  assert.equal(await ids({ subjectPrefix: "gent" }), "");
 });
 
 test("the newest policies keep their places while others come and go", async () => {

@@ -124,13 +124,14 @@ export function listPolicies(
   input: api.Input<"listPolicies">,
   signal: AbortSignal,
 ): Promise<Reply<api.Page<api.Policy>>> {
-  const { query, sort = "id" } = input;
+  const { query, subjectPrefix = "", sort = "id" } = input;
+  const hasWords = wordsOf(query, ({ id, subject, action, resource, effect }: Policy) =>
+    [id, effect, subject, action, resource].join(" "),
+  );
   const same = (_: State, policy: Policy): api.Policy => policy;
   return list({ plane, signal }, { ...input, sort }, same, ({ entitlements }) => ({
     items: entitlements.policies.values(),
-    wants: wordsOf(query, ({ id, subject, action, resource, effect }) =>
-      [id, effect, subject, action, resource].join(" "),
-    ),
+    wants: (policy) => policy.subject.startsWith(subjectPrefix) && hasWords(policy),
     rankOf: (policy) => (sort === "id" ? policy.id : -numberOf(policy)),
     idOf: ({ id }) => id,
   }));

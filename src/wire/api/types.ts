@@ -736,7 +736,13 @@ export type Operations = {
     readonly answer: Election;
   };
 
-  readonly listPolicies: { readonly input: PageRequest<PolicySort>; readonly answer: Page<Policy> };
+  readonly listPolicies: {
+    readonly input: PageRequest<PolicySort> & {
+      /** Only policies whose subject begins with this text; `*` in it stands for itself. */
+      readonly subjectPrefix?: string;
+    };
+    readonly answer: Page<Policy>;
+  };
   readonly getPolicy: { readonly input: PolicyPath; readonly answer: Policy };
   readonly setPolicy: { readonly input: PolicyPath & Omit<Policy, "id">; readonly answer: Policy };
   readonly deletePolicy: { readonly input: PolicyPath; readonly answer: Nothing };

@@ -238,7 +238,10 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
 
   listPolicies: {
     summary: "Policies",
-    input: z.strictObject(paging(["id", "newest"])),
+    input: z.strictObject({
+      ...paging(["id", "newest"]),
+      subjectPrefix: v.word.exactOptional(),
+    }),
     answer: v.pageOf(v.policy),
     refusals: ["limit_reached"],
   },
