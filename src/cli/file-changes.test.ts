@@ -15,6 +15,7 @@ import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { temporaryDirectory } from "../testing/temporary.ts";
+import { unprivileged } from "../testing/unprivileged.ts";
 import { applyChanges, checkWritable, type PurposefulChange } from "./file-changes.ts";
 
 function installing(path: string, before: string | undefined, after: string): PurposefulChange {
@@ -116,28 +117,16 @@ test("a directory in which nothing may be made is found before anything is", asy
   const locked = join(home.path, "locked");
   mkdirSync(locked);
   chmodSync(locked, 0o555);
-  chmodSync(home.path, 0o777);
   const changes = [
     installing(first, undefined, "new"),
     installing(join(locked, "module.js"), undefined, "new"),
   ];
-  unprivileged(() => {
+  await unprivileged(home.path, () => {
     assert.throws(() => applyChanges(changes), { code: "no", message: /module\.js: EACCES$/ });
   });
   assert.equal(existsSync(first), false);
   chmodSync(locked, 0o755);
 });
-
-/** Who may do everything is not stopped by anything. */
-function unprivileged(doing: () => void): void {
-  if (process.getuid?.() !== 0) return doing();
-  process.seteuid?.(65_534);
-  try {
-    doing();
-  } finally {
-    process.seteuid?.(0);
-  }
-}
 
 test("what a killed process left behind goes; what a living one is writing stays", async () => {
   await using home = await temporaryDirectory();

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { boundByPermissions } from "../../src/testing/unprivileged.ts";
 
 export const executable: string = resolve("bin/agent-status");
 
@@ -18,8 +19,8 @@ export type Ended = {
 export type RunOptions = {
   readonly env?: Readonly<Record<string, string>>;
   readonly directory?: string;
-  /** Whose process it is. */
-  readonly uid?: number;
+  /** Whether permissions stop the program even if root runs it. */
+  readonly isBoundByPermissions?: boolean;
 };
 
 /** Nothing of what whoever runs the tests has set, but for what finds programs. */
@@ -31,12 +32,13 @@ export function cleanEnv(more: Readonly<Record<string, string>> = {}): Record<st
 export async function runProgram(
   program: string,
   words: readonly string[],
-  { env = {}, directory, uid }: RunOptions = {},
+  { env = {}, directory, isBoundByPermissions = false }: RunOptions = {},
 ): Promise<Ended> {
-  const child = spawn(program, words, {
+  const before = isBoundByPermissions ? boundByPermissions : [];
+  const [file = "", ...rest] = [...before, program, ...words];
+  const child = spawn(file, rest, {
     env: cleanEnv(env),
     cwd: directory,
-    uid,
     stdio: ["ignore", "pipe", "pipe"],
   });
   const stdout: Buffer[] = [];

@@ -3,31 +3,38 @@
  * was told that something is done finds it again once there is room, and nobody was told so afterwards.
  */
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { Task } from "../../src/wire/agentkeeper/index.ts";
 import { done, KeeperClient, millis } from "./client.ts";
-import { Daemon, heard, mountSmall, patienceMs, scratch, tipstaff, within } from "./processes.ts";
+import {
+  Daemon,
+  heard,
+  openSmallDisk,
+  patienceMs,
+  type StartOptions,
+  scratch,
+  tipstaff,
+  within,
+} from "./processes.ts";
 
 const callers = 6;
 
 describe("a disk without room", () => {
   test("a full file system", async (context) => {
     using directory = scratch();
-    const small = join(directory.path, "small");
-    mkdirSync(small);
-    using mounted = mountSmall(small, 4);
-    if (!mounted) return context.skip("mounting a file system is not permitted here");
-    const dataDirectory = join(small, "data");
-    const told = await fillUp({ dataDirectory });
+    using small = await openSmallDisk(4);
+    if (!small) return context.skip("mounting a file system is not permitted here");
+    const dataDirectory = join(small.pathInside, "data");
+    const told = await fillUp({ dataDirectory, disk: small });
 
     // Every last byte is taken: the next start cannot even write that it started, or just so.
-    fillFile(join(small, "ballast"));
-    await assertStartsOrSaysWhy(dataDirectory);
+    fillFile(join(small.path, "ballast"));
+    await assertStartsOrSaysWhy({ dataDirectory, disk: small });
 
     const elsewhere = join(directory.path, "elsewhere");
-    cpSync(dataDirectory, elsewhere, {
+    cpSync(join(small.path, "data"), elsewhere, {
       recursive: true,
       filter: (path) => !path.endsWith(".sock"),
     });
@@ -50,10 +57,7 @@ type Told = {
 };
 
 /** Creates and acquires until the daemon stops by itself; answers what it said was done. */
-async function fillUp(options: {
-  readonly dataDirectory: string;
-  readonly before?: string;
-}): Promise<Told> {
+async function fillUp(options: StartOptions): Promise<Told> {
   await using daemon = await Daemon.start(options);
   using watcher = new KeeperClient(daemon.address);
   using watch = watcher.watch("task.created");
@@ -119,8 +123,8 @@ async function assertKept(dataDirectory: string, { tasks, leases }: Told): Promi
 }
 
 /** Room that the log itself can use again may be enough to start. If not, it says so and stops. */
-async function assertStartsOrSaysWhy(dataDirectory: string): Promise<void> {
-  await using daemon = Daemon.spawn({ dataDirectory });
+async function assertStartsOrSaysWhy(options: StartOptions): Promise<void> {
+  await using daemon = Daemon.spawn(options);
   await daemon.isUp().catch(() => {});
   if (!daemon.exit) return;
   assert([1, 4].includes(daemon.exit.code ?? 0), `it ended with ${daemon.exit.code}`);

@@ -34,7 +34,7 @@ import {
   recordsIn,
   writerOf,
 } from "./hooks.ts";
-import { mountSmall, scratch, until } from "./processes.ts";
+import { openSmallDisk, scratch, until } from "./processes.ts";
 
 /** Without a writer at the end, whatever happens. */
 async function withHook(
@@ -326,11 +326,10 @@ test("a hook that its host kills, tired of waiting for its own words, leaves not
 });
 
 test("a full disk is not the host's concern, and no half of an event stays", async (context) => {
-  await withHook(async (installed, directory) => {
-    const full = join(directory, "full");
-    mkdirSync(full);
-    using mounted = mountSmall(full, 1);
-    if (!mounted) return context.skip("this user may not mount a small file system");
+  await withHook(async (installed) => {
+    using disk = await openSmallDisk(1);
+    if (!disk) return context.skip("this user may not mount a small file system");
+    const full = disk.path;
     const small = { ...installed, env: { ...installed.env, XDG_STATE_HOME: full } };
     await using host = new PretendedHost(small);
     const long = JSON.stringify({
@@ -345,11 +344,10 @@ test("a full disk is not the host's concern, and no half of an event stays", asy
 });
 
 test("a disk that fills up while a session runs leaves whole files only, and is forgotten when there is room", async (context) => {
-  await withHook(async (installed, directory) => {
-    const full = join(directory, "full");
-    mkdirSync(full);
-    using mounted = mountSmall(full, 1);
-    if (!mounted) return context.skip("this user may not mount a small file system");
+  await withHook(async (installed) => {
+    using disk = await openSmallDisk(1);
+    if (!disk) return context.skip("this user may not mount a small file system");
+    const full = disk.path;
     const [status, emitters] = [join(full, "agent-status"), join(full, "tipstaff", "emitters")];
     const env = { ...installed.env, XDG_STATE_HOME: full };
     const small: Installed = { ...installed, status, emitters, env };

@@ -2,7 +2,8 @@
  * Real processes and real directories for tests, with one owner each. Whatever a test made is gone when
  * its block ends; should the test process itself be stopped, then when that ends.
  */
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -41,20 +42,40 @@ export function scratch(): Scratch {
   return { path, [Symbol.dispose]: remove };
 }
 
-/** A small file system in memory. Undefined if this process may not mount one. */
-export function mountSmall(path: string, megabytes: number): Disposable | undefined {
-  try {
-    const options = ["-t", "tmpfs", "-o", `size=${megabytes}m,mode=0700`, "tmpfs", path];
-    execFileSync("mount", options, { stdio: "ignore" });
-  } catch {
-    return undefined;
+export interface SmallDisk extends Disposable {
+  /** Leads through a link of the kernel's. A program that resolves links itself ends elsewhere, as SQLite does. */
+  readonly path: string;
+  /** The path for programs that are started with the words of `enter` before their own. */
+  readonly pathInside: string;
+  readonly enter: readonly string[];
+}
+
+/**
+ * A file system of so many megabytes, in memory. It is mounted in a user and mount namespace of its own, which takes
+ * no privileges, and is reached through a process there. It disappears with that process, and that process with ours.
+ * Undefined where the kernel has no such namespaces; under `CI=true` that is a failure.
+ */
+export async function openSmallDisk(megabytes: number): Promise<SmallDisk | undefined> {
+  const directory = scratch();
+  const mount = `mount -t tmpfs -o size=${megabytes}m,mode=0700 tmpfs "$0" && echo mounted && exec cat`;
+  const words = ["--user", "--map-root-user", "--mount", "sh", "-c", mount, directory.path];
+  const holder = spawn("unshare", words, { stdio: ["pipe", "pipe", "ignore"] });
+  const [said] = await Promise.race([once(holder.stdout, "data"), once(holder, "close")]).catch(
+    (cause: unknown) => [cause],
+  );
+  if (String(said) === "mounted\n") {
+    const path = `/proc/${holder.pid}/root${directory.path}`;
+    const close = (): void => {
+      holder.stdin.end();
+      directory[Symbol.dispose]();
+    };
+    const target = ["--target", `${holder.pid}`, "--user", "--mount", "--preserve-credentials"];
+    const enter = ["nsenter", ...target, "--"];
+    return { path, pathInside: directory.path, enter, [Symbol.dispose]: close };
   }
-  const unmount = (): void => {
-    if (!leftovers.delete(unmount)) return;
-    execFileSync("umount", [path], { stdio: "ignore" });
-  };
-  leftovers.add(unmount);
-  return { [Symbol.dispose]: unmount };
+  directory[Symbol.dispose]();
+  assert(process.env["CI"] !== "true", `no file system was mounted in a user namespace: ${said}`);
+  return undefined;
 }
 
 export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
@@ -68,6 +89,8 @@ export type StartOptions = {
   readonly flags?: readonly string[];
   /** Shell words put before the command, such as `ulimit -f 100;`. */
   readonly before?: string;
+  /** Where the daemon runs. The data directory is then a path inside. */
+  readonly disk?: SmallDisk;
 };
 
 /** A daemon in a process of its own; killed at the end of the block if it still runs. */
@@ -84,6 +107,7 @@ export class Daemon implements AsyncDisposable {
   static spawn(options: StartOptions = {}): Daemon {
     const { dataDirectory, address = "127.0.0.1:0", flags = ["--metrics-addr="], before } = options;
     const words = [
+      ...(options.disk?.enter ?? []),
       join(root, "bin/agentkeeper"),
       `--addr=${address}`,
       ...(dataDirectory === undefined ? [] : [`--data-dir=${dataDirectory}`]),

@@ -10,7 +10,7 @@ import { list, openStatus, type StatusChange, type StatusReport, watch } from ".
 import { readDirectory, writeStatusFile } from "../../src/status-files/index.ts";
 import { temporaryDirectory } from "../../src/testing/temporary.ts";
 import { printTimestamp } from "../../src/wire/status-file/index.ts";
-import { mountSmall } from "./processes.ts";
+import { openSmallDisk } from "./processes.ts";
 
 const module = new URL("../../src/status.ts", import.meta.url).href;
 
@@ -151,12 +151,11 @@ test("a program that is killed leaves its last whole word", async () => {
 });
 
 test("[AS-27] a full disk is a problem that the program hears of when it asks, and its work goes on", async (t) => {
-  await using scratch = await temporaryDirectory();
-  using mounted = mountSmall(scratch.path, 1);
-  if (!mounted) return t.skip("may not mount a small disk here");
+  using disk = await openSmallDisk(1);
+  if (!disk) return t.skip("may not mount a small disk here");
   const body = `
     const { writeFileSync, rmSync } = await import("node:fs");
-    const filler = ${JSON.stringify(join(scratch.path, "filler"))};
+    const filler = ${JSON.stringify(join(disk.path, "filler"))};
     try { writeFileSync(filler, Buffer.alloc(2_000_000)); } catch {}
     status.update({ xMeta: { large: "x".repeat(20_000) } });
     await status.flush();
@@ -166,12 +165,12 @@ test("[AS-27] a full disk is a problem that the program hears of when it asks, a
     await status.flush();
     console.log(status.problem);
   `;
-  await using program = new Program(scratch.path, body);
+  await using program = new Program(disk.path, body);
   await program.line();
   assert.equal(await program.line(), "ENOSPC");
   assert.equal(await program.line(), "undefined");
   assert.deepEqual(await program.exited, [0, null], program.stderr);
-  assert.deepEqual(readdirSync(scratch.path), []);
+  assert.deepEqual(readdirSync(disk.path), []);
 });
 
 test("[AS-27] a directory that may not be written any more is a problem and nothing else", async () => {
