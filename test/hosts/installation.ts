@@ -1,18 +1,11 @@
 /** A published coding agent, downloaded once and kept beside our dependencies. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import {
-  existsSync,
-  globSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { join, resolve } from "node:path";
+import { globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { promisify } from "node:util";
+import { cached } from "../cache.ts";
 import { type HostName, type Pinned, pinned } from "./versions.ts";
 
 export type Installed = {
@@ -27,9 +20,6 @@ export type Unavailable = {
   /** Nobody offers it for machines like this one, so it is nobody's mistake either. */
   readonly isForeign: boolean;
 };
-
-/** What is in the directory, in a file that is written last. */
-const mark = "ready";
 
 /** The first start of a program of 400 MB, on a busy machine. */
 const firstStartMs = 60_000;
@@ -59,47 +49,46 @@ export function skipWithout(host: Installed | Unavailable): string | false {
 export async function installHost(name: HostName): Promise<Installed | Unavailable> {
   const host = pinned[name];
   const called = `${host.package}@${host.version}`;
-  const cache = resolve("node_modules/.cache/hosts");
-  const directory = join(cache, name);
-  if (isReady(directory, host)) return offer(directory, host);
-  // Made aside and moved when it is whole: it may be interrupted, and several tests may want it at once.
-  const making = join(cache, `${name}-${process.pid}`);
   try {
-    mkdirSync(making, { recursive: true });
-    writeFileSync(join(making, "package.json"), '{"private":true}\n');
-    const quiet = [
-      "--no-audit",
-      "--no-fund",
-      "--no-update-notifier",
-      "--ignore-scripts",
-      "--prefer-offline",
-    ];
-    await run("npm", ["install", "--prefix", making, ...quiet, "--save-exact", called]);
-    const found = await firstThatRuns(making, host);
-    if (found === undefined) {
-      return { unavailable: `${called} is not offered for this platform`, isForeign: true };
-    }
-    writeFileSync(join(making, mark), found);
-    if (!isReady(directory, host)) {
-      rmSync(directory, { recursive: true, force: true });
-      renameSync(making, directory);
-    }
-    return offer(directory, host);
+    const directory = await cached({
+      name: `host-${name}`,
+      version: called,
+      make: (making) => download(making, host, called),
+    });
+    return { command: host.typed, path: join(directory, "bin") };
   } catch (cause) {
-    return { unavailable: `${called} cannot be had here: ${reasonOf(cause)}`, isForeign: false };
-  } finally {
-    rmSync(making, { recursive: true, force: true });
+    return cause instanceof ForeignError
+      ? { unavailable: `${called} is not offered for this platform`, isForeign: true }
+      : { unavailable: `${called} cannot be had here: ${reasonOf(cause)}`, isForeign: false };
   }
 }
 
+/** Nobody offers the program for this platform. */
+class ForeignError extends Error {}
+
+async function download(directory: string, host: Pinned, called: string): Promise<void> {
+  writeFileSync(join(directory, "package.json"), '{"private":true}\n');
+  // The cache and logs of the user's own npm stay as they are.
+  const cache = join(directory, "npm");
+  const flags = ["--no-audit", "--no-fund", "--no-update-notifier", "--ignore-scripts"];
+  await run("npm", [
+    ...["install", "--prefix", directory, "--cache", cache, "--logs-max=0", ...flags],
+    ...["--save-exact", called],
+  ]);
+  rmSync(cache, { recursive: true, force: true });
+  const program = await firstThatRuns(directory, host);
+  if (program === undefined) throw new ForeignError();
+  offer(directory, host, program);
+}
+
 /** By the name that people type, as an installation with its scripts would. */
-function offer(directory: string, { typed }: Pinned): Installed {
+function offer(directory: string, { typed }: Pinned, program: string): void {
   const path = join(directory, "bin");
-  const words = commandOf(directory, readFileSync(join(directory, mark), "utf8"));
-  mkdirSync(path, { recursive: true });
-  const script = `#!/bin/sh\nexec ${words.map((word) => `'${word}'`).join(" ")} "$@"\n`;
+  mkdirSync(path);
+  // The directory is renamed later, so the program is found from where the script is.
+  const node = program.endsWith(".js") ? `'${process.execPath}' ` : "";
+  const script = `#!/bin/sh\nexec ${node}"\${0%/*}/../${program}" "$@"\n`;
   writeFileSync(join(path, typed), script, { mode: 0o755 });
-  return { command: typed, path };
 }
 
 /** There may be a second build for older processors; undefined if there is none at all. */
@@ -127,13 +116,6 @@ async function firstThatRuns(directory: string, host: Pinned): Promise<string | 
 function commandOf(directory: string, program: string): readonly string[] {
   const path = join(directory, program);
   return program.endsWith(".js") ? [process.execPath, path] : [path];
-}
-
-function isReady(directory: string, host: Pinned): boolean {
-  const path = join(directory, mark);
-  if (!existsSync(path)) return false;
-  const about = join(directory, "node_modules", host.package, "package.json");
-  return existsSync(about) && readFileSync(about, "utf8").includes(`"version": "${host.version}"`);
 }
 
 /** npm says much before and after what went wrong. */

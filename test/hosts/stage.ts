@@ -101,7 +101,8 @@ export class Stage implements AsyncDisposable {
   /** A folder with nothing in it but the package, as one that was installed. */
   async unpack(): Promise<string> {
     const packed = ["pack", "--ignore-scripts", "--silent", "--pack-destination", this.home];
-    const { stdout } = await run("npm", packed, { cwd: root });
+    const quiet = ["--cache", join(this.home, "npm"), "--logs-max=0"];
+    const { stdout } = await run("npm", [...packed, ...quiet], { cwd: root });
     const directory = join(this.home, "node_modules", "tipstaff");
     mkdirSync(directory, { recursive: true });
     const archive = join(this.home, stdout.trim());

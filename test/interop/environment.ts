@@ -1,11 +1,12 @@
-/** Published Python packages, downloaded once and kept beside our dependencies. */
+/** Published Python packages, downloaded once and stored beside our dependencies. */
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { cached } from "../cache.ts";
 
 export type Wanted = {
-  /** Of the directory that keeps them. */
+  /** Of the directory that holds them. */
   readonly name: string;
   /** As pip says it. */
   readonly packages: readonly string[];
@@ -13,44 +14,21 @@ export type Wanted = {
   readonly finish?: (directory: string) => Promise<void>;
 };
 
-/** What is in it, in a file that is written last. */
-const mark = "ready";
-
 const run = promisify(execFile);
 
 export type Prepared = { readonly directory: string } | { readonly unavailable: string };
 
-/** By name: tests of one file may want the same at once. */
-const underWay = new Map<string, Promise<Prepared>>();
-
-/** The directory that has them; or why they cannot be had on this machine. */
-export function prepareEnvironment(wanted: Wanted): Promise<Prepared> {
-  const known = underWay.get(wanted.name) ?? make(wanted);
-  underWay.set(wanted.name, known);
-  return known;
-}
-
-async function make(wanted: Wanted): Promise<Prepared> {
-  const cache = resolve("node_modules/.cache/tipstaff");
-  const directory = join(cache, wanted.name);
-  if (isReady(directory, wanted)) return { directory };
-  // Made aside and moved when it is whole: it may be interrupted, and several files may want it at once.
-  const making = join(cache, `${wanted.name}-${process.pid}`);
+/** The directory that has the packages, or why they cannot be installed on this machine. */
+export async function prepareEnvironment({ name, packages, finish }: Wanted): Promise<Prepared> {
+  const make = async (directory: string): Promise<void> => {
+    await run("python3", ["-m", "venv", "--without-pip", join(directory, "python")]);
+    await pip(directory, "install", ...packages);
+    await finish?.(directory);
+  };
   try {
-    mkdirSync(making, { recursive: true });
-    await makePython(making);
-    await pip(making, "install", ...wanted.packages);
-    await wanted.finish?.(making);
-    writeFileSync(join(making, mark), contentsOf(wanted));
-    if (!isReady(directory, wanted)) {
-      rmSync(directory, { recursive: true, force: true });
-      renameSync(making, directory);
-    }
-    return { directory };
+    return { directory: await cached({ name, version: packages.join(" "), make }) };
   } catch (cause) {
-    return { unavailable: `${wanted.name} cannot be had here: ${lastLineOf(cause)}` };
-  } finally {
-    rmSync(making, { recursive: true, force: true });
+    return { unavailable: `${name} cannot be installed here: ${lastLineOf(cause)}` };
   }
 }
 
@@ -60,49 +38,23 @@ export function pythonIn(directory: string): string {
 }
 
 export async function pip(directory: string, ...words: readonly string[]): Promise<void> {
-  const python = pythonIn(directory);
-  const command = existsSync(join(directory, "python", "bin", "pip"))
-    ? [python, "-m", "pip"]
-    : machinesPip(python);
-  const quiet = ["--quiet", "--disable-pip-version-check"];
-  const [executable = "", ...before] = command;
-  await run(executable, [...before, ...quiet, ...words], { maxBuffer: 2 ** 24 });
+  const downloads = resolve("node_modules/.cache/tipstaff/pip-downloads");
+  const flags = ["--quiet", "--disable-pip-version-check", "--cache-dir", downloads];
+  await run(pythonIn(directory), ["-m", "pip", ...flags, ...words], {
+    env: { ...process.env, PYTHONPATH: await pipDirectory() },
+    maxBuffer: 2 ** 24,
+  });
 }
 
-/** The one that came with the machine, installing elsewhere. */
-function machinesPip(python: string): readonly string[] {
-  return ["python3", "-m", "pip", "--python", python];
-}
+/** Not every Python comes with pip or with the means to install it, so ours is in the repository. */
+const wheel = fileURLToPath(new URL("./pip-26.3-py3-none-any.whl", import.meta.url));
 
-function contentsOf({ packages }: Wanted): string {
-  return `${packages.join(" ")}\n`;
-}
-
-function isReady(directory: string, wanted: Wanted): boolean {
-  const path = join(directory, mark);
-  return existsSync(path) && readFileSync(path, "utf8") === contentsOf(wanted);
-}
-
-/** To give it a pip of its own takes five seconds of a processor, so only where the machine has none that will do. */
-async function makePython(directory: string): Promise<void> {
-  const makeWith = (...flags: readonly string[]): Promise<unknown> =>
-    run("python3", ["-m", "venv", "--clear", ...flags, join(directory, "python")]);
-  try {
-    await makeWith("--without-pip");
-    const [executable = "", ...words] = machinesPip(pythonIn(directory));
-    await run(executable, [...words, "--version"]);
-    return;
-  } catch {
-    // It is too old to install elsewhere, or is not there at all.
-  }
-  try {
-    await makeWith();
-  } catch (cause) {
-    const lacksInstaller = /ensurepip|python3-venv/.test(outputOf(cause));
-    if (!lacksInstaller || process.getuid?.() !== 0) throw cause;
-    await run("apt-get", ["install", "-y", "python3-venv"]);
-    await makeWith();
-  }
+/** Unpacked, because Python does not keep compiled modules of an archive. */
+function pipDirectory(): Promise<string> {
+  const make = async (directory: string): Promise<void> => {
+    await run("python3", ["-m", "zipfile", "--extract", wheel, directory]);
+  };
+  return cached({ name: "pip", version: wheel, make });
 }
 
 function outputOf(cause: unknown): string {
