@@ -61,7 +61,13 @@ export {
   type WorkerAgent,
   type WorkerTarget,
 } from "./client/worker/index.ts";
-export type { VendorHandler, VendorSession } from "./doors/arcp/index.ts";
+export {
+  type LeaseOpContext,
+  type SessionContext,
+  type ValidateLeaseOpInput,
+  type VendorHandler,
+  validateLeaseOp,
+} from "./doors/arcp/index.ts";
 export {
   attachArcpUpgrade,
   startArcpServer as startWebSocketServer,
@@ -90,7 +96,9 @@ export { parseHostHeader, refusalOf as hostRefusal } from "./transport/websocket
 export {
   ArcpError as ARCPError,
   type ErrorCode,
+  implementationVersion as IMPL_VERSION,
   isArcpError as isARCPError,
+  protocolVersion as PROTOCOL_VERSION,
 } from "./wire/arcp/index.ts";
 export type { WorkerOffer } from "./wire/worker/index.ts";
 

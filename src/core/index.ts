@@ -15,6 +15,7 @@ export {
   printDecimal,
   subtract,
   toNumber,
+  zero,
 } from "./decimal.ts";
 export {
   accept,

@@ -18,10 +18,12 @@ export {
   type ErrorCode,
   errorClasses,
   features,
+  implementationVersion as IMPL_VERSION,
   isArcpError as isARCPError,
   type JsonObject,
   type LeaseConstraints,
   type LeaseShape,
+  protocolVersion as PROTOCOL_VERSION,
   type Welcome,
 } from "../../wire/arcp/index.ts";
 export type { AckPace } from "./acknowledging.ts";

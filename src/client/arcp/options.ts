@@ -5,6 +5,7 @@ import {
   type ClientName,
   type DialectOption,
   features,
+  implementationVersion,
   type JsonObject,
 } from "../../wire/arcp/index.ts";
 import { type AckPace, usualPace } from "./acknowledging.ts";
@@ -91,7 +92,7 @@ export function settle(target: Target, options: ClientOptions): Settings {
     typeof target === "string" || typeof target === "function" || target instanceof URL;
   return {
     token: options.token,
-    client: options.client ?? { name: "tipstaff", version: "1" },
+    client: options.client ?? { name: "tipstaff", version: implementationVersion },
     features: options.features ?? features,
     vendor: options.capabilities ?? {},
     ackPace: autoAck === false ? undefined : { ...usualPace, ...(autoAck === true ? {} : autoAck) },

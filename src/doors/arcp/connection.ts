@@ -50,7 +50,7 @@ import { encodeAccepted } from "./encode.ts";
 import { limits } from "./limits.ts";
 import { Printer, type PrinterParts } from "./printer.ts";
 import { type Asking, handle } from "./requests.ts";
-import type { ArcpDoorOptions, VendorFamily, VendorSession } from "./settings.ts";
+import type { ArcpDoorOptions, SessionContext, VendorFamily } from "./settings.ts";
 import { type Outlet, type Send, Telling } from "./telling.ts";
 
 export type ConnectionParts = {
@@ -377,11 +377,13 @@ export class Connection implements Outlet {
   #handleVendor(envelope: Envelope): void {
     const session = this.#session;
     if (!session) return;
-    const { sessionId, principal } = session;
+    const { sessionId, principal, features } = session;
     const { type, payload } = envelope;
-    const known: VendorSession = {
+    const known: SessionContext = {
       sessionId,
       principal,
+      negotiatedFeatures: [...features],
+      hasFeature: (name) => features.has(name),
       canReturn: this.#transport.link.kind !== "stdio",
       send: (sent, words) => session.telling.answer(() => this.#say(sent, words)),
     };

@@ -10,6 +10,7 @@ import { Puppet, waitUntil, withPuppet } from "../../testing/puppet.ts";
 import { temporaryDirectory } from "../../testing/temporary.ts";
 import { turns } from "../../testing/test-plane.ts";
 import { isMintedId } from "../../wire/arcp/index.ts";
+import type { SessionContext } from "./settings.ts";
 
 const echo: Handler = async (input, context) => {
   await context.log("info", "echo started");
@@ -639,23 +640,28 @@ test("[ARCP-20] [ARCP-110] [ARCP-12] [ARCP-13] [ARCP-17] [ARCP-18] nonsense is a
 
 test("[ARCP-191] a vendor's message goes to who registered for it; without one it is refused, unless it is optional", async () => {
   const seen: unknown[] = [];
+  const contexts: unknown[] = [];
   const handlers = new Map([
     [
       "x-vendor.acme.hello",
-      (
-        envelope: { payload: unknown },
-        session: { send: (type: string, payload: object) => void },
-      ) => {
+      (envelope: { payload: unknown }, session: SessionContext) => {
         seen.push(envelope.payload);
+        const { principal, negotiatedFeatures } = session;
+        contexts.push([principal, negotiatedFeatures, session.hasFeature("ack")]);
+        contexts.push([session.sessionId, session.hasFeature("progress")]);
         session.send("x-vendor.acme.there", { you: 1 });
       },
     ],
   ]) as never;
   await using scene = await DoorScene.open({ vendorHandlers: handlers });
-  const peer = await scene.hello();
+  const peer = await scene.hello({ features: ["subscribe", "ack"] });
   await peer.send("x-vendor.acme.hello", { me: 1 });
   await turns(6);
   assert.deepEqual(seen, [{ me: 1 }]);
+  assert.deepEqual(contexts, [
+    ["ada", ["subscribe", "ack"], true],
+    [peer.sessionId, false],
+  ]);
   assert.deepEqual(peer.of("x-vendor.acme.there")[0]?.payload, { you: 1 });
   const refused = await peer.ask("x-vendor.acme.other", {});
   assert.deepEqual(refused.payload.details, { type: "x-vendor.acme.other" });

@@ -21,21 +21,24 @@ export type Verify = (
 /** How somebody wants to see a job that another principal asked for. */
 export type Observation = "list" | "subscribe";
 
-/** A session, for who handles messages of vendors. */
-export type VendorSession = {
+/** The session that a message of a vendor came in, for its handler. */
+export type SessionContext = {
   readonly sessionId: string;
   readonly principal: string;
+  /** The features that both sides know, in the client's order. */
+  readonly negotiatedFeatures: readonly string[];
+  hasFeature(name: string): boolean;
   /** False if who is at the other end is gone when the connection is: a child on its pipes. */
   readonly canReturn: boolean;
   send(type: string, payload: JsonObject): void;
 };
 
-export type VendorHandler = (envelope: Envelope, session: VendorSession) => unknown;
+export type VendorHandler = (envelope: Envelope, session: SessionContext) => unknown;
 
 /** Frames of one family of vendor types, all of one session: those between a runtime and its workers. */
 export interface VendorFamily {
   readonly prefix: string;
-  attach(session: VendorSession): {
+  attach(session: SessionContext): {
     receive(type: string, payload: JsonObject): void;
     detached(): void;
   };

@@ -13,8 +13,7 @@ import {
 import { isId, isTraceId, traceContextFrom } from "./ids.ts";
 import { limits } from "./limits.ts";
 import { sendableExtensions } from "./vendor.ts";
-
-export const protocolVersion = "1.1";
+import { protocolVersion } from "./version.ts";
 
 export type Envelope = {
   readonly id: string;

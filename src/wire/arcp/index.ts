@@ -59,7 +59,6 @@ export {
   framePrinter,
   printEnvelope,
   printFrame,
-  protocolVersion,
   readEnvelope,
 } from "./envelope.ts";
 export {
@@ -154,3 +153,4 @@ export {
   isOptional,
   isVendorName,
 } from "./vendor.ts";
+export { implementationVersion, protocolVersion } from "./version.ts";

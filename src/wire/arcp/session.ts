@@ -5,13 +5,14 @@
  */
 import { catalogue, isForRuntime, isMessageType } from "./catalogue.ts";
 import { type Dialect, type DialectOption, dialectOfHello } from "./dialect.ts";
-import { type Envelope, protocolVersion, type ReadEnvelope, readEnvelope } from "./envelope.ts";
+import { type Envelope, type ReadEnvelope, readEnvelope } from "./envelope.ts";
 import { type ErrorPayload, printError } from "./errors.ts";
 import { isObject, type JsonObject } from "./fields.ts";
 import { isId } from "./ids.ts";
 import { limits } from "./limits.ts";
 import { type Hello, readFarewell, readHello, readPing } from "./requests.ts";
 import { isOptional, isVendorName } from "./vendor.ts";
+import { protocolVersion } from "./version.ts";
 
 export type Connection =
   /** Nothing was said yet. Ends with the first frame, or at the deadline. */
