@@ -5,6 +5,7 @@
 import { createHash, randomFillSync, timingSafeEqual } from "node:crypto";
 import type { Server } from "node:http";
 import manifest from "../package.json" with { type: "json" };
+import { type Handler, JobContext } from "./arcp-context.ts";
 import type { Job, SessionId } from "./core/index.ts";
 import {
   type Accepted,
@@ -27,11 +28,11 @@ import { type Clock, keepTime, type Outcome, Plane, SteadyClock } from "./plane/
 import {
   type AgentOptions,
   type Around,
-  type Handler,
   type IdKind,
   type JobRequest,
   type Logger,
   type Provisioner,
+  type RunContextOptions,
   Runtime,
   type RuntimeOptions,
   type Submitted,
@@ -42,6 +43,7 @@ import type { Transport } from "./transport/index.ts";
 import type { Upgrades, WebSocketServing } from "./transport/websocket/index.ts";
 import {
   features as allFeatures,
+  arcpCodeOf,
   type DialectOption,
   type JsonObject,
   monotonicUlids,
@@ -50,6 +52,7 @@ import {
 } from "./wire/arcp/index.ts";
 import type { WorkerOffer } from "./wire/worker/index.ts";
 
+export { type DelegateOptions, type Handler, JobContext } from "./arcp-context.ts";
 export {
   type ChildExit,
   type ChildWorker,
@@ -76,15 +79,12 @@ export type {
   AgentOptions,
   Around,
   Delegated,
-  DelegateOptions,
   Fields,
-  Handler,
   IssueContext,
   Logger,
   Provisioned,
   Provisioner,
 } from "./runtime/index.ts";
-export { JobContext } from "./runtime/index.ts";
 export {
   fromChild,
   fromProcess,
@@ -258,7 +258,7 @@ export class ARCPServer implements AsyncDisposable {
       ...(provisioner && { provisioner }),
       ...(onRevocationFailure && { onRevocationFailure }),
       ...(onIssueFailure && { onIssueFailure }),
-      ...(around && { around }),
+      ...(around && { around: inArcpCodes(around) }),
       pace: (sessionId: SessionId) => this.#door.pace(sessionId),
       chunkOf: (sessionId: SessionId) => this.#door.chunkOf(sessionId),
       resultBytesMax: settings.resultBytesMax,
@@ -307,11 +307,11 @@ export class ARCPServer implements AsyncDisposable {
 
   /** Until what it answers is disposed. */
   registerAgent(name: string, handler: Handler, options?: AgentOptions): Disposable {
-    return this.#runtime.registerAgent(name, handler, options);
+    return this.#runtime.registerAgentWith(contextOf, name, handler, options);
   }
 
   registerAgentVersion(name: string, version: string, handler: Handler): Disposable {
-    return this.#runtime.registerAgent(name, handler, { version });
+    return this.registerAgent(name, handler, { version });
   }
 
   /** Those that somebody offers just now. */
@@ -429,6 +429,21 @@ function tableOf(tokens: Readonly<Record<string, string>>): Verify {
 
 function digestOf(token: string): Buffer {
   return createHash("sha256").update(token).digest();
+}
+
+function contextOf(options: RunContextOptions): JobContext {
+  return new JobContext(options);
+}
+
+/** Who is told how an attempt ended is told so in the codes that callers see. */
+function inArcpCodes(around: Around): Around {
+  return (job, run) =>
+    around(job, async (trace) => {
+      const outcome = await run(trace);
+      if (outcome.status === "success") return outcome;
+      const { failure } = outcome;
+      return { ...outcome, failure: { ...failure, code: arcpCodeOf(failure.code) } };
+    });
 }
 
 function asItIs(transport: Transport): Transport {

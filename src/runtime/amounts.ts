@@ -1,15 +1,16 @@
 /** Amounts as agents give them, which are programs of anybody's. */
 import { type Amount, isAmount, parseAmount } from "../core/index.ts";
-import { ArcpError, isObject } from "../wire/arcp/index.ts";
+import { isObject } from "../wire/work/index.ts";
+import { WorkError } from "./errors.ts";
 
 /** An amount, or one as it is written: `USD:1.50`. */
 export type Cost = Amount | string;
 
-/** Throws `INVALID_REQUEST` for what is none. */
+/** Throws `invalid_argument` for what is none. */
 export function readAmount(cost: Cost): Amount {
   const amount = typeof cost === "string" ? parseAmount(cost) : cost;
   if (isShaped(amount) && isAmount(amount)) return amount;
-  throw new ArcpError("INVALID_REQUEST", "an amount is written like USD:1.50");
+  throw new WorkError("invalid_argument", "an amount is written like USD:1.50");
 }
 
 /** Whatever its type says. */

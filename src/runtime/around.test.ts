@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { turns } from "../testing/test-plane.ts";
 import { resultOf, TestRuntime } from "../testing/test-runtime.ts";
 import { traceHeadersOf } from "../wire/arcp/index.ts";
-import type { JobContext } from "./context.ts";
+import type { RunContext } from "./context.ts";
 import type { Around, AttemptOutcome } from "./runtime.ts";
 import type { Work, Worker } from "./worker.ts";
 
@@ -138,7 +138,7 @@ for (const [what, around] of Object.entries(faulty)) {
 test("[ARCP-184] a job knows where in its trace it was asked for, and passes it on", async () => {
   await using scene = await TestRuntime.open();
   using _child = scene.runtime.registerAgent("child", (_, { traceContext }) => traceContext);
-  const handler = async (_: unknown, context: JobContext): Promise<unknown> => {
+  const handler = async (_: unknown, context: RunContext): Promise<unknown> => {
     const told = await context.callTool({ tool: "t" }, (_spend, toTool) => toTool);
     const { done } = await context.delegate({ agent: "child" });
     return [context.traceContext, told, await done];

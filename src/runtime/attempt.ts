@@ -19,8 +19,8 @@ import {
   toNumber,
 } from "../core/index.ts";
 import type { Plane } from "../plane/index.ts";
-import { ArcpError, checkBody, type JsonObject } from "../wire/arcp/index.ts";
-import { toArcpError } from "./errors.ts";
+import { checkEvent, type JsonObject } from "../wire/work/index.ts";
+import { toWorkError, WorkError } from "./errors.ts";
 import { limits } from "./limits.ts";
 import { printBody, tellable } from "./printing.ts";
 
@@ -60,7 +60,7 @@ export class Attempt {
 
   /**
    * Says something of itself. Resolves at once while little of what it said is on its way to the log, and else
-   * when all of it is kept; whoever is told of it is told only then. Rejects with `INVALID_REQUEST` what is no
+   * when all of it is kept; whoever is told of it is told only then. Rejects with `invalid_argument` what is no
    * event. Once the job has ended, nobody listens, and nothing happens.
    */
   async emit(kind: string, body: unknown, numbered: Numbered = {}): Promise<void> {
@@ -144,9 +144,9 @@ export class Attempt {
       if (!job) return undefined;
       return authorise(chainOf(state.jobs, job), operation, nowMs, this.#rules);
     });
-    if (!answer) throw toArcpError(over(this.jobId));
+    if (!answer) throw toWorkError(over(this.jobId));
     if (!answer.refusal) return answer.target;
-    throw toArcpError(answer.refusal, { ...operation });
+    throw toWorkError(answer.refusal, { ...operation });
   }
 
   /** Sets money aside for work whose cost is known to be at most that; or it is said why not. */
@@ -193,17 +193,17 @@ function hasValue({ phase, value }: JsonObject): boolean {
   return phase === "credential_rotated" && value !== undefined;
 }
 
-/** An event as it is kept. Throws `INVALID_REQUEST` if it is none. */
+/** An event as it is kept. Throws `invalid_argument` if it is none. */
 export function readWord(
   kind: string,
   body: unknown,
 ): { readonly body: string; readonly spent?: Amount } {
-  const problem = checkBody(kind, body);
+  const problem = checkEvent(kind, body);
   if (problem) {
-    throw new ArcpError("INVALID_REQUEST", problem.message, { details: { path: problem.path } });
+    throw new WorkError("invalid_argument", problem.message, { details: { path: problem.path } });
   }
   if (kind === "status" && hasValue(body as JsonObject)) {
-    throw new ArcpError("INVALID_REQUEST", "a newer value is told by rotateCredential alone", {
+    throw new WorkError("invalid_argument", "a newer value is told by rotateCredential alone", {
       details: { path: "body.value" },
     });
   }
@@ -217,7 +217,7 @@ function costIn({ name, value, unit }: JsonObject): Amount | undefined {
   if (!isCost || name === "cost.budget.remaining" || typeof unit !== "string") return undefined;
   const read = readCost(unit, Number(value));
   if (!read.refusal) return read.amount;
-  throw new ArcpError("INVALID_REQUEST", read.refusal.message, {
+  throw new WorkError("invalid_argument", read.refusal.message, {
     details: { path: "body.value" },
   });
 }

@@ -15,27 +15,19 @@ import {
   toNumber,
 } from "../core/index.ts";
 import {
-  ArcpError,
   type ChunkSize,
-  isArcpError,
   type LogLevel,
   type TraceHeaders,
   traceHeadersOf,
-} from "../wire/arcp/index.ts";
+} from "../wire/work/index.ts";
 import { type Cost, readAmount } from "./amounts.ts";
 import type { Attempt } from "./attempt.ts";
 import type { HeldCredential } from "./credentials.ts";
-import { toArcpError, wordsOf } from "./errors.ts";
+import { type ToolError, toolErrorOf, toWorkError, WorkError, wordsOf } from "./errors.ts";
 import { fetchWithin, type Guard, readFileWithin, writeFileWithin } from "./guards.ts";
 import { type Logger, withFields } from "./logger.ts";
 import { type ChunkBody, ResultStream } from "./result-stream.ts";
 import { traceIdOf } from "./trace.ts";
-
-export type ToolError = {
-  readonly code: string;
-  readonly message: string;
-  readonly retryable: boolean;
-};
 
 /** Does what a tool does. It says what that came to, and tells the tool where in a trace it is called. */
 export type ToolRun<Result> = (
@@ -53,8 +45,10 @@ export type DelegateOptions = {
    * said that its work may be done again, and what it asks for is part of that.
    */
   readonly delegateId?: string;
-  readonly leaseRequest?: Capabilities;
-  readonly leaseConstraints?: { readonly expires_at?: string };
+  /** What the child may do and spend; nothing, if absent. */
+  readonly capabilities?: Capabilities;
+  /** When that ends. */
+  readonly expiresAt?: string;
   /** What a worker elsewhere counts it as, among the things that it says. */
   readonly workerSequence?: number;
 };
@@ -105,7 +99,7 @@ export type Surroundings = {
   ) => Promise<void>;
 };
 
-export type JobContextOptions = {
+export type RunContextOptions = {
   readonly job: Job;
   readonly attempt: Voice;
   readonly signal: AbortSignal;
@@ -114,7 +108,8 @@ export type JobContextOptions = {
   readonly trace?: (() => TraceHeaders) | undefined;
 };
 
-export class JobContext {
+/** The neutral context; a protocol may extend it with names and errors of its own. */
+export class RunContext {
   readonly jobId: string;
   /** The session that submitted the job, if one did. */
   readonly sessionId: string | undefined;
@@ -126,8 +121,8 @@ export class JobContext {
   readonly agent: string;
   readonly agentVersion: string | undefined;
   readonly agentRef: string;
-  readonly lease: Capabilities;
-  readonly leaseConstraints: { readonly expires_at?: string };
+  /** What it may do and spend, and until when. */
+  readonly grant: { readonly capabilities: Capabilities; readonly expiresAt?: string };
   readonly traceId: string;
   /** Aborts when the job is cancelled, or has ended otherwise. */
   readonly signal: AbortSignal;
@@ -138,9 +133,9 @@ export class JobContext {
   #logger: Logger | undefined;
   #stream: ResultStream | undefined;
 
-  constructor({ job, attempt, signal, surroundings, trace }: JobContextOptions) {
+  constructor({ job, attempt, signal, surroundings, trace }: RunContextOptions) {
     const [agent = "", version] = job.agent.split("@");
-    const { expiresAt } = job.grant;
+    const { capabilities, expiresAt } = job.grant;
     this.jobId = job.id;
     this.sessionId = job.sessionIds[0];
     this.contextId = job.contextId;
@@ -148,8 +143,7 @@ export class JobContext {
     this.agent = agent;
     this.agentVersion = version;
     this.agentRef = job.agent;
-    this.lease = job.grant.capabilities;
-    this.leaseConstraints = expiresAt === undefined ? {} : { expires_at: expiresAt };
+    this.grant = { capabilities, ...(expiresAt !== undefined && { expiresAt }) };
     this.traceId = traceIdOf(job);
     this.signal = signal;
     this.#job = job;
@@ -207,13 +201,32 @@ export class JobContext {
     return this.#attempt.emit("progress", { current, ...more });
   }
 
-  artifactRef(artifact: {
+  /** More of a text that is being written. */
+  textDelta(text: string): Promise<void> {
+    return this.#attempt.emit("text_delta", { text });
+  }
+
+  /** Refers to something that the job made; stores nothing. */
+  artifact(artifact: {
     readonly uri: string;
-    readonly content_type: string;
-    readonly byte_size?: number;
+    readonly name?: string;
+    readonly mimeType?: string;
+    readonly sizeBytes?: number;
     readonly sha256?: string;
   }): Promise<void> {
-    return this.#attempt.emit("artifact_ref", artifact);
+    const { uri, name, mimeType, sizeBytes, sha256 } = artifact;
+    return this.#attempt.emit("artifact", {
+      ...(name !== undefined && { name }),
+      uri,
+      ...(mimeType !== undefined && { mime_type: mimeType }),
+      ...(sizeBytes !== undefined && { size_bytes: sizeBytes }),
+      ...(sha256 !== undefined && { sha256 }),
+    });
+  }
+
+  /** Says that something went wrong. The job goes on. */
+  error(message: string, code: string | null = null): Promise<void> {
+    return this.#attempt.emit("error", { message, code });
   }
 
   /**
@@ -231,9 +244,14 @@ export class JobContext {
       await this.authorize("tool.call", tool);
       return call_id;
     } catch (error) {
-      await this.toolResult({ call_id, error: toolErrorOf(error) });
+      await this.#failTool(call_id, this.understand(error));
       throw error;
     }
+  }
+
+  #failTool(call_id: string, error: unknown): Promise<void> {
+    const told = toolErrorOf(error);
+    return this.#attempt.emit("tool_result", { call_id, error: told });
   }
 
   toolResult(
@@ -256,19 +274,22 @@ export class JobContext {
     const call_id = await this.toolCall(call);
     try {
       const result = await this.#within(call.costMax, run);
-      await this.toolResult({ call_id, result: result ?? null });
+      await this.#attempt.emit("tool_result", { call_id, result: result ?? null });
       return result;
     } catch (thrown) {
       const error = this.understand(thrown);
-      await this.toolResult({ call_id, error: toolErrorOf(error) });
+      await this.#failTool(call_id, error);
       throw error;
     }
   }
 
-  /** An upstream that has no money left for us says so in its own way; here it is a spent budget. */
+  /**
+   * What was thrown, as a `WorkError` where it has a meaning of its own. An upstream that has no money left for us says so
+   * in its own way; here it is a spent budget.
+   */
   understand(error: unknown): unknown {
-    if (isArcpError(error) || !this.#surroundings.isSpendLimit?.(error)) return error;
-    return new ArcpError("BUDGET_EXHAUSTED", wordsOf(error, "it is spent"), { cause: error });
+    if (error instanceof WorkError || !this.#surroundings.isSpendLimit?.(error)) return error;
+    return new WorkError("budget_exhausted", wordsOf(error, "it is spent"), { cause: error });
   }
 
   async #within<Result>(costMax: Cost | undefined, run: ToolRun<Result>): Promise<Result> {
@@ -344,7 +365,7 @@ export class JobContext {
       bytesMax,
     });
     if (this.#stream.resultId === id) return this.#stream;
-    throw new ArcpError("INVALID_REQUEST", "a job has one result");
+    throw new WorkError("invalid_argument", "a job has one result");
   }
 
   async resultChunk(chunk: ChunkBody): Promise<void> {
@@ -385,18 +406,9 @@ export class JobContext {
 }
 
 function requireTaken(refusal: Refusal | undefined): void {
-  if (refusal) throw toArcpError(refusal);
+  if (refusal) throw toWorkError(refusal);
 }
 
 export function restOf(rest: Decimal): BudgetRest {
   return { decimal: printDecimal(rest), value: toNumber(rest) };
-}
-
-/** As a result of a tool tells it. */
-export function toolErrorOf(error: unknown): ToolError {
-  if (isArcpError(error)) {
-    const { code, message, retryable } = error.toPayload();
-    return { code, message, retryable };
-  }
-  return { code: "INTERNAL_ERROR", message: wordsOf(error, "it failed"), retryable: true };
 }

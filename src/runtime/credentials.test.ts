@@ -12,7 +12,7 @@ import { ManualClock } from "../testing/manual-clock.ts";
 import { temporaryDirectory } from "../testing/temporary.ts";
 import { isSettled, openPlane, turns } from "../testing/test-plane.ts";
 import { printCredential } from "../wire/arcp/parts.ts";
-import type { JobContext } from "./context.ts";
+import type { RunContext } from "./context.ts";
 import type { IssueContext, Provisioned, Provisioner, Rotation } from "./credentials.ts";
 import type { Handler } from "./in-process.ts";
 import type { Logger } from "./logger.ts";
@@ -390,17 +390,17 @@ test("[ARCP-172] a newer value is told to who listens, is in no event, and the o
   const rotations: Rotation[] = [];
   using _listener = scene.runtime.onRotation((rotation) => rotations.push(rotation));
   const values: (string | undefined)[] = [];
-  let over: JobContext | undefined;
+  let over: RunContext | undefined;
   const id = await scene.run(async (_, context) => {
     over = context;
     await context.rotateCredential("key", "newer secret", { handle: "h2" });
     values.push(context.credentials[0]?.value, context.credentials[0]?.endpoint);
-    await assert.rejects(context.rotateCredential("other", "x"), { code: "INVALID_REQUEST" });
+    await assert.rejects(context.rotateCredential("other", "x"), { code: "invalid_argument" });
     const body = { phase: "credential_rotated", id: "key", value: "newest secret" };
-    await assert.rejects(context.emitEvent("status", body), { code: "INVALID_REQUEST" });
+    await assert.rejects(context.emitEvent("status", body), { code: "invalid_argument" });
   });
   await assert.rejects(async () => await over?.rotateCredential("key", "late secret"), {
-    code: "CANCELLED",
+    code: "attempt_over",
   });
   assert.deepEqual(values, ["newer secret", "https://models"]);
   assert.equal(rotations.length, 1);

@@ -15,12 +15,18 @@ import {
   toNumber,
 } from "../core/index.ts";
 import type { Clock, Outcome, Plane } from "../plane/index.ts";
-import { ArcpError, type CredentialConstraints } from "../wire/arcp/index.ts";
 import type { Attempt } from "./attempt.ts";
-import { toArcpError } from "./errors.ts";
+import { toWorkError, WorkError } from "./errors.ts";
 import { limits } from "./limits.ts";
 import { type Revocation, Revocations, revocationOf } from "./revocations.ts";
 import { traceIdOf } from "./trace.ts";
+
+/** What a credential is good for, as far as whoever made it says so. */
+export type CredentialConstraints = {
+  readonly expiresAt?: string | undefined;
+  readonly costBudget?: readonly string[] | undefined;
+  readonly modelUse?: readonly string[] | undefined;
+};
 
 /** Whoever makes credentials. What it throws is told to `onIssueFailure` alone, lest it has a value in it. */
 export interface Provisioner {
@@ -230,7 +236,7 @@ export class Provisioning implements Disposable {
     { handle }: { readonly handle?: string } = {},
   ): Promise<void> {
     const { plane } = this.#options;
-    if (!isText(value)) throw new ArcpError("INVALID_REQUEST", "a value is a text");
+    if (!isText(value)) throw new WorkError("invalid_argument", "a value is a text");
     const body = JSON.stringify({ phase: "credential_rotated", id: credentialId });
     const command = {
       type: "credential.rotate",
@@ -246,7 +252,7 @@ export class Provisioning implements Disposable {
       const after = events.length - 1 - events.findIndex(({ type }) => type === "job.emitted");
       return lastSequence - after;
     });
-    if (rotated.refusal) throw toArcpError(rotated.refusal);
+    if (rotated.refusal) throw toWorkError(rotated.refusal);
     const held = this.of(jobId).map((one) => (one.id === credentialId ? one.with(value) : one));
     if (held.length > 0) this.#held.set(jobId, held);
     const rotation = { jobId, credentialId, value, sequence: rotated.value };

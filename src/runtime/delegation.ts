@@ -1,12 +1,12 @@
 /** Jobs that other jobs ask for: within what those may do, and by names that outlive an attempt. */
 import { findChild, type Job, type JobId, jobId as toJobId } from "../core/index.ts";
 import type { Outcome, Plane } from "../plane/index.ts";
-import { ArcpError, type TraceHeaders } from "../wire/arcp/index.ts";
+import type { TraceHeaders } from "../wire/work/index.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Delegated, DelegateOptions } from "./context.ts";
 import type { Endings } from "./endings.ts";
-import { toArcpError } from "./errors.ts";
+import { toolErrorOf, toWorkError, WorkError } from "./errors.ts";
 import { limits } from "./limits.ts";
 import type { JobRequest, Submitted } from "./runtime.ts";
 import { traceIdOf } from "./trace.ts";
@@ -16,7 +16,7 @@ export type DelegationOptions = {
   readonly newId: (kind: "job" | "delegate") => string;
   readonly catalogue: Catalogue;
   readonly endings: Endings;
-  /** One that is heard. Throws `CANCELLED` otherwise. */
+  /** One that is heard. Throws `attempt_over` otherwise. */
   readonly current: (attempt: Pick<Attempt, "jobId" | "attempt">) => Attempt;
   readonly submit: (request: JobRequest) => Promise<Outcome<Submitted>>;
   /** What is waited for while a job's credentials are being made. */
@@ -36,7 +36,7 @@ export class Delegation {
    */
   async delegate(parent: Job, options: DelegateOptions, trace?: TraceHeaders): Promise<Delegated> {
     const { newId } = this.#options;
-    const { agent, input = null, leaseRequest, leaseConstraints, workerSequence } = options;
+    const { agent, input = null, capabilities, expiresAt, workerSequence } = options;
     const delegateId = options.delegateId ?? newId("delegate");
     const attempt = this.#attemptOf(parent);
     const known = this.#askedBefore(attempt, { agent, delegateId });
@@ -45,8 +45,8 @@ export class Delegation {
       delegate_id: delegateId,
       agent,
       input,
-      ...(leaseRequest && { lease_request: leaseRequest }),
-      ...(leaseConstraints && { lease_constraints: leaseConstraints }),
+      ...(capabilities && { lease_request: capabilities }),
+      ...(expiresAt !== undefined && { lease_constraints: { expires_at: expiresAt } }),
       child_job_id: childId,
     };
     await attempt.emit("delegate", body, workerSequence === undefined ? {} : { workerSequence });
@@ -54,8 +54,11 @@ export class Delegation {
       if (known) return await this.#rejoin(parent, known);
       return await this.#delegateAs(parent, attempt, { ...options, delegateId, childId, trace });
     } catch (error) {
-      const payload = error instanceof ArcpError ? error.toPayload() : undefined;
-      if (payload) await attempt.emit("tool_result", { call_id: delegateId, error: payload });
+      if (error instanceof WorkError) {
+        const { details } = error;
+        const told = { ...toolErrorOf(error), ...(details && { details }) };
+        await attempt.emit("tool_result", { call_id: delegateId, error: told });
+      }
       throw error;
     }
   }
@@ -77,7 +80,7 @@ export class Delegation {
 
   async #rejoin(parent: Job, { id }: Job): Promise<Delegated> {
     const prepared = await this.#options.preparationOf(id);
-    if (prepared?.refusal) throw toArcpError(prepared.refusal);
+    if (prepared?.refusal) throw toWorkError(prepared.refusal);
     return this.delegated(parent, id);
   }
 
@@ -91,11 +94,10 @@ export class Delegation {
     },
   ): Promise<Delegated> {
     const { plane, catalogue, submit } = this.#options;
-    const { agent, delegateId, childId, input = null, leaseRequest, leaseConstraints } = wanted;
+    const { agent, delegateId, childId, input = null, capabilities = {}, expiresAt } = wanted;
     const trace = wanted.trace ?? parent.trace;
     const resolved = catalogue.resolve(agent);
-    if (resolved.refusal) throw toArcpError(resolved.refusal);
-    const expiresAt = leaseConstraints?.expires_at;
+    if (resolved.refusal) throw toWorkError(resolved.refusal);
     const [sessionId] = parent.sessionIds;
     const { contextId } = parent;
     const needsCredentials = await plane.read(
@@ -113,13 +115,13 @@ export class Delegation {
       ...(contextId !== undefined && { contextId }),
       traceId: traceIdOf(parent),
       ...(trace && { trace }),
-      capabilities: leaseRequest ?? {},
+      capabilities,
       ...(expiresAt !== undefined && { expiresAt }),
       parentId: parent.id,
       delegateId,
       needsCredentials: needsCredentials ?? false,
     });
-    if (outcome.refusal) throw toArcpError(outcome.refusal);
+    if (outcome.refusal) throw toWorkError(outcome.refusal);
     const { job } = outcome.value;
     return this.delegated(parent, job.id);
   }

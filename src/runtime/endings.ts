@@ -1,8 +1,8 @@
 /** How jobs ended: told to whoever waits for it, or found in the log. */
 import type { Event, JobId, Outcome } from "../core/index.ts";
 import type { Plane } from "../plane/index.ts";
-import { ArcpError, Assembly, type JsonObject, normaliseBody } from "../wire/arcp/index.ts";
-import { codeOf } from "./errors.ts";
+import { Assembly, readChunk } from "../wire/work/index.ts";
+import { failureError, WorkError } from "./errors.ts";
 
 export class Endings {
   readonly #plane: Plane;
@@ -27,7 +27,7 @@ export class Endings {
     this.#awaited.delete(jobId);
   }
 
-  /** The same, also where it has ended already. Rejects with `JOB_NOT_FOUND` if it is not remembered. */
+  /** The same, also where it has ended already. Rejects with `job_not_found` if it is not remembered. */
   async #outcomeOf(jobId: JobId): Promise<Outcome> {
     const job = this.#plane.peek(({ jobs }) => jobs.byId.get(jobId));
     if (job && job.state !== "ended") return await this.next(jobId);
@@ -38,23 +38,18 @@ export class Endings {
     for await (const { event } of told) {
       if (event.type === "job.ended") return event.outcome;
     }
-    throw new ArcpError("JOB_NOT_FOUND", `there is no job ${jobId}`);
+    throw new WorkError("job_not_found", `there is no job ${jobId}`);
   }
 
   /** What it came to; rejects as it failed. */
   async resultOf(jobId: JobId): Promise<unknown> {
     const outcome = await this.#outcomeOf(jobId);
-    if (outcome.status !== "success") {
-      const { message, isRetryable, details } = outcome.failure;
-      const code = codeOf(outcome.failure);
-      const more: JsonObject | undefined = details === undefined ? undefined : JSON.parse(details);
-      throw new ArcpError(code, message, { retryable: isRetryable, details: more });
-    }
+    if (outcome.status !== "success") throw failureError(outcome.failure);
     const { streamed, result } = outcome;
     if (!streamed) return result === undefined ? undefined : JSON.parse(result);
     const told = this.#plane.stream(`job/${jobId}`);
     const { value, problem } = await assembleResult(told, streamed.resultId);
-    if (problem) throw new ArcpError("INTERNAL_ERROR", problem.message);
+    if (problem) throw new WorkError("internal_error", problem.message);
     return value;
   }
 }
@@ -69,8 +64,8 @@ export async function assembleResult(
   const assembly = new Assembly(resultId);
   for await (const { event } of told) {
     if (event.type !== "job.emitted" || event.kind !== "result_chunk") continue;
-    const chunk = normaliseBody(event.kind, JSON.parse(event.body));
-    if (chunk?.kind === "result_chunk") assembly.add(chunk);
+    const chunk = readChunk(JSON.parse(event.body));
+    if (chunk) assembly.add(chunk);
   }
   return assembly.finish();
 }

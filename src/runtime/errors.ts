@@ -1,51 +1,82 @@
-/** What the core refuses, in the words that agents know. */
+/** What goes wrong with work, by code: the one error class of this room. Doors say it in the words of their protocol. */
 import { type Failure, type Refusal, type RefusalCode, toNumber } from "../core/index.ts";
-import { ArcpError, type ErrorCode, type JsonObject } from "../wire/arcp/index.ts";
+import type { JsonObject } from "../wire/work/index.ts";
 
-/** Those that are about agents, leases and tasks cannot be met here; should one be, it is our fault. */
-const codes: Readonly<Record<RefusalCode, ErrorCode>> = {
-  invalid_argument: "INVALID_REQUEST",
-  permission_denied: "PERMISSION_DENIED",
-  grant_expired: "LEASE_EXPIRED",
-  budget_exhausted: "BUDGET_EXHAUSTED",
-  grant_too_wide: "LEASE_SUBSET_VIOLATION",
-  job_not_found: "JOB_NOT_FOUND",
-  attempt_over: "CANCELLED",
-  key_reused: "DUPLICATE_KEY",
-  skill_not_found: "AGENT_NOT_AVAILABLE",
-  skill_version_not_found: "AGENT_VERSION_NOT_AVAILABLE",
-  session_gone: "RESUME_WINDOW_EXPIRED",
-  question_not_found: "INVALID_REQUEST",
-  question_closed: "INVALID_REQUEST",
-  answer_invalid: "INVALID_REQUEST",
-  limit_reached: "INTERNAL_ERROR",
-  unavailable: "INTERNAL_ERROR",
-  agent_not_found: "INTERNAL_ERROR",
-  agent_dead: "INTERNAL_ERROR",
-  lease_held: "INTERNAL_ERROR",
-  lease_not_found: "INTERNAL_ERROR",
-  token_mismatch: "INTERNAL_ERROR",
-  task_not_found: "INTERNAL_ERROR",
-  task_not_claimed: "INTERNAL_ERROR",
-  task_claimed_by_another: "INTERNAL_ERROR",
-  claim_lost: "INTERNAL_ERROR",
-  task_ended: "INTERNAL_ERROR",
-  task_not_dead: "INTERNAL_ERROR",
-  no_task: "INTERNAL_ERROR",
+/** How the core ends jobs that did not end by themselves. */
+export type EndCode = "job_cancelled" | "job_timed_out" | "worker_lost" | "credentials_lost";
+
+/** A closed set. Codes are API and are never renamed; `docs/errors.md` lists them. */
+export type WorkErrorCode = RefusalCode | EndCode | "internal_error";
+
+export type WorkErrorDetail = {
+  /** Whether the same call may succeed later, with nothing else changed; by default, as its code says. */
+  readonly retryable?: boolean | undefined;
+  readonly details?: JsonObject | undefined;
+  /** The code that an agent gave its failure: callers are told this one, whatever it is. */
+  readonly agentCode?: string | undefined;
 };
 
-/** How jobs end by the core's doing. No plain object: a code may come from elsewhere, and be the name of anything. */
-const ends: ReadonlyMap<string, ErrorCode> = new Map([
-  ["job_cancelled", "CANCELLED"],
-  ["job_timed_out", "TIMEOUT"],
-  ["grant_expired", "LEASE_EXPIRED"],
-  ["worker_lost", "INTERNAL_ERROR"],
-  ["credentials_lost", "INTERNAL_ERROR"],
-]);
+export class WorkError extends Error {
+  override readonly name: string = "WorkError";
+  readonly code: WorkErrorCode;
+  readonly retryable: boolean;
+  readonly details: JsonObject | undefined;
+  readonly agentCode: string | undefined;
 
-/** The code of a failure: the protocol's for what the core ended, else whatever the agent said. */
-export function codeOf({ code }: Failure): string {
-  return ends.get(code) ?? code;
+  constructor(code: WorkErrorCode, message: string, detail: WorkErrorDetail & ErrorOptions = {}) {
+    super(message, "cause" in detail ? { cause: detail.cause } : undefined);
+    this.code = code;
+    this.retryable = detail.retryable ?? isRetryable[code];
+    this.details = detail.details;
+    this.agentCode = detail.agentCode;
+  }
+
+  /** The code that callers are told. */
+  get toldCode(): string {
+    return this.agentCode ?? this.code;
+  }
+}
+
+/** All codes, and which of them say nothing about the request: the same one may succeed later. */
+const isRetryable: Readonly<Record<WorkErrorCode, boolean>> = {
+  invalid_argument: false,
+  permission_denied: false,
+  grant_expired: false,
+  budget_exhausted: false,
+  grant_too_wide: false,
+  job_not_found: false,
+  attempt_over: false,
+  key_reused: false,
+  skill_not_found: false,
+  skill_version_not_found: false,
+  session_gone: false,
+  question_not_found: false,
+  question_closed: false,
+  answer_invalid: false,
+  job_cancelled: false,
+  job_timed_out: true,
+  worker_lost: true,
+  credentials_lost: true,
+  limit_reached: true,
+  unavailable: true,
+  internal_error: true,
+  // Codes of coordination, which no job meets.
+  agent_not_found: false,
+  agent_dead: false,
+  lease_held: false,
+  lease_not_found: false,
+  token_mismatch: false,
+  task_not_found: false,
+  task_not_claimed: false,
+  task_claimed_by_another: false,
+  claim_lost: false,
+  task_ended: false,
+  task_not_dead: false,
+  no_task: false,
+};
+
+function isWorkErrorCode(code: string): code is WorkErrorCode {
+  return Object.hasOwn(isRetryable, code);
 }
 
 /** What was thrown may be anything; so may its message, whatever its type says. */
@@ -54,16 +85,42 @@ export function wordsOf(thrown: unknown, otherwise: string): string {
   return typeof message === "string" && message !== "" ? message : otherwise;
 }
 
-export function toArcpError(refusal: Refusal, about: JsonObject = {}): ArcpError {
+/** A refusal of the core, to be thrown. */
+export function toWorkError(refusal: Refusal, about: JsonObject = {}): WorkError {
   const { code, message, path, left, jobId } = refusal;
   const details = {
     ...about,
-    // The protocol has no code for it. Callers learn from this one that the fault is not ours, and that waiting helps.
-    ...(code === "limit_reached" && { original_code: code }),
     ...(path !== undefined && { path }),
     ...(left && { currency: left.currency, remaining: toNumber(left.amount) }),
     ...(jobId !== undefined && { existing_job_id: jobId }),
   };
   const isEmpty = Object.keys(details).length === 0;
-  return new ArcpError(codes[code], message, isEmpty ? {} : { details });
+  return new WorkError(code, message, isEmpty ? {} : { details });
+}
+
+/** A failure that was recorded. Its code may be an agent's own. */
+export function failureError({
+  code,
+  message,
+  isRetryable: retryable,
+  details,
+}: Failure): WorkError {
+  const more = { retryable, details: details === undefined ? undefined : JSON.parse(details) };
+  if (isWorkErrorCode(code)) return new WorkError(code, message, more);
+  return new WorkError("internal_error", message, { ...more, agentCode: code });
+}
+
+/** As the result of a tool carries it. */
+export type ToolError = {
+  readonly code: string;
+  readonly message: string;
+  readonly retryable: boolean;
+};
+
+export function toolErrorOf(error: unknown): ToolError {
+  if (!(error instanceof WorkError)) {
+    return { code: "internal_error", message: wordsOf(error, "it failed"), retryable: true };
+  }
+  const { toldCode: code, retryable } = error;
+  return { code, message: wordsOf(error, code), retryable };
 }

@@ -19,7 +19,7 @@ import { promisify } from "node:util";
 import { permit } from "../core/capabilities.ts";
 import { temporaryDirectory } from "../testing/temporary.ts";
 import { resultOf, TestRuntime } from "../testing/test-runtime.ts";
-import { toArcpError } from "./errors.ts";
+import { toWorkError } from "./errors.ts";
 import { fetchWithin, type Guard, readFileWithin, writeFileWithin } from "./guards.ts";
 import { limits } from "./limits.ts";
 
@@ -28,7 +28,7 @@ const traceContext = {
   traceparent: "00-392b193cf3cefb1e7864ff0932afab10-90ebdc8a3358ab63-01",
   tracestate: "vendor=1",
 };
-const denied = { code: "PERMISSION_DENIED" };
+const denied = { code: "permission_denied" };
 
 type Allowed = Readonly<Record<string, readonly string[]>>;
 
@@ -41,7 +41,7 @@ function guardOf(
   const authorize: Guard["authorize"] = async (capability, target) => {
     asked.push(target);
     const answer = permit(capabilities, { capability, target });
-    if (answer.refusal) throw toArcpError(answer.refusal);
+    if (answer.refusal) throw toWorkError(answer.refusal);
     await afterwards(asked.length);
     return answer.target;
   };
@@ -329,5 +329,5 @@ it("[ARCP-146] a job reads, writes and fetches within its grant, from its workin
   assert.deepEqual(resultOf(outcome), ["mine", true]);
   await using homeless = await TestRuntime.open();
   const refused = await homeless.run((_, job) => job.readFile("a"), { capabilities });
-  assert.equal(refused.status === "error" && refused.failure.code, "PERMISSION_DENIED");
+  assert.equal(refused.status === "error" && refused.failure.code, "permission_denied");
 });

@@ -4,7 +4,8 @@
  */
 import { constants, type FileHandle, open, readlink, realpath, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import { ArcpError, type TraceHeaders } from "../wire/arcp/index.ts";
+import type { TraceHeaders } from "../wire/work/index.ts";
+import { WorkError } from "./errors.ts";
 import { limits } from "./limits.ts";
 
 export type Guard = {
@@ -18,7 +19,7 @@ export type Guard = {
   readonly traceContext: TraceHeaders;
 };
 
-/** All of it. Rejects as `node:fs` does, or with `PERMISSION_DENIED`. */
+/** All of it. Rejects as `node:fs` does, or with `permission_denied`. */
 export async function readFileWithin(guard: Guard, path: string): Promise<Buffer> {
   await using file = await openWithin(guard, path, { capability: "fs.read", flags: readFlags });
   const { size } = await file.stat();
@@ -188,8 +189,8 @@ function redirected(
   return { ...request, headers };
 }
 
-function denied(message: string): ArcpError {
-  return new ArcpError("PERMISSION_DENIED", message);
+function denied(message: string): WorkError {
+  return new WorkError("permission_denied", message);
 }
 
 function tooLong(): RangeError {

@@ -1,45 +1,57 @@
 /** A worker that is part of this process: handlers, called. */
 import type { Outcome } from "../core/index.ts";
-import { isArcpError, type JsonObject } from "../wire/arcp/index.ts";
+import type { JsonObject } from "../wire/work/index.ts";
 import { fullName, type Offer } from "./catalogue.ts";
-import { JobContext, type Surroundings } from "./context.ts";
-import { wordsOf } from "./errors.ts";
+import type { RunContext, RunContextOptions, Surroundings } from "./context.ts";
+import { WorkError, wordsOf } from "./errors.ts";
 import { limits } from "./limits.ts";
 import { printResult } from "./printing.ts";
 import type { Work, Worker } from "./worker.ts";
 
-/** Resolves with the result. Throws an `ArcpError` to fail with a code of its own. */
-export type Handler = (input: unknown, context: JobContext) => unknown;
+/** Resolves with the result. Throws a `WorkError` to fail with a code. */
+export type Handler<Context extends RunContext = RunContext> = (
+  input: unknown,
+  context: Context,
+) => unknown;
 
-export class InProcessWorker implements Worker {
+export type ContextOf<Context extends RunContext> = (options: RunContextOptions) => Context;
+
+export class InProcessWorker<Context extends RunContext> implements Worker {
   readonly id: string;
   readonly isRemote = false;
   readonly offers: readonly Offer[];
   readonly jobsAtOnce: number;
-  readonly #handler: Handler;
+  readonly #handler: Handler<Context>;
+  readonly #contextOf: ContextOf<Context>;
   readonly #surroundings: Surroundings;
   readonly #running = new Map<string, AbortController>();
 
   constructor(
     offer: Offer,
-    handler: Handler,
+    handler: Handler<Context>,
     {
       surroundings,
+      contextOf,
       jobsAtOnce = limits.jobsAtOnce,
-    }: { readonly surroundings: Surroundings; readonly jobsAtOnce?: number },
+    }: {
+      readonly surroundings: Surroundings;
+      readonly contextOf: ContextOf<Context>;
+      readonly jobsAtOnce?: number;
+    },
   ) {
     this.id = `local/${fullName(offer)}`;
     this.offers = [offer];
     this.jobsAtOnce = jobsAtOnce;
     this.#handler = handler;
     this.#surroundings = surroundings;
+    this.#contextOf = contextOf;
   }
 
   run({ job, input, attempt, trace }: Work): void {
     const controller = new AbortController();
     const surroundings = this.#surroundings;
     const { signal } = controller;
-    const context = new JobContext({ job, attempt, signal, surroundings, trace });
+    const context = this.#contextOf({ job, attempt, signal, surroundings, trace });
     this.#running.set(job.id, controller);
     const onError = (error: unknown): void => {
       context.logger.error(`agent ${job.agent} failed in ${job.id}`, { error });
@@ -63,10 +75,10 @@ export class InProcessWorker implements Worker {
 const hasEnded = new DOMException("the job has ended", "AbortError");
 
 /** Never throws: whatever a handler does, the job has an outcome. The input is JSON. */
-export async function execute(
-  handler: Handler,
+export async function execute<Context extends RunContext>(
+  handler: Handler<Context>,
   input: string,
-  context: JobContext,
+  context: Context,
   onError?: (error: unknown) => void,
 ): Promise<Outcome> {
   try {
@@ -89,7 +101,7 @@ export async function execute(
     try {
       const understood = context.understand(error);
       // Where it was thrown is told to whoever runs the agent, and to nobody else (ARCP-105).
-      if (!isArcpError(understood) && !context.signal.aborted) onError?.(error);
+      if (!(understood instanceof WorkError) && !context.signal.aborted) onError?.(error);
       return failedBy(understood);
     } catch {
       // It is nothing that can be looked at.
@@ -102,14 +114,14 @@ const leftOut = "what the agent returned is left out, because its result was str
 
 /** Its code and its words; stacks stay with whoever runs this process. */
 function failedBy(error: unknown): Outcome {
-  if (isArcpError(error)) {
-    const { code, retryable, details } = error;
+  if (error instanceof WorkError) {
+    const { toldCode: code, retryable, details } = error;
     const message = wordsOf(error, code);
     const more = details && printDetails(details);
     return { status: "error", failure: { code, message, isRetryable: retryable, ...more } };
   }
   const message = wordsOf(error, "it failed");
-  return { status: "error", failure: { code: "INTERNAL_ERROR", message, isRetryable: true } };
+  return { status: "error", failure: { code: "internal_error", message, isRetryable: true } };
 }
 
 /** Without those that JSON cannot carry: the code and the words count for more. */

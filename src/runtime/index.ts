@@ -3,9 +3,9 @@ export { Catalogue, fullName, type Listed, type Offer } from "./catalogue.ts";
 export {
   type Delegated,
   type DelegateOptions,
-  JobContext,
+  RunContext,
+  type RunContextOptions,
   restOf,
-  type ToolError,
   type Voice,
 } from "./context.ts";
 export {
@@ -17,11 +17,17 @@ export {
 } from "./credentials.ts";
 export { isDelegated } from "./delegation.ts";
 export { assembleResult } from "./endings.ts";
-export { codeOf, toArcpError } from "./errors.ts";
-export { execute, type Handler } from "./in-process.ts";
+export {
+  type ToolError,
+  toWorkError,
+  WorkError,
+  type WorkErrorCode,
+} from "./errors.ts";
+export { type ContextOf, execute, type Handler } from "./in-process.ts";
 export { limits } from "./limits.ts";
 export { type Fields, type Logger, withFields } from "./logger.ts";
 export { printBody, tellable } from "./printing.ts";
+export { ResultStream } from "./result-stream.ts";
 export type { Revocation } from "./revocations.ts";
 export {
   type AgentOptions,

@@ -1,10 +1,10 @@
 /** What agents make up, as JSON that can be kept, and told to anybody: agents are programs of anybody's. */
 import type { Outcome } from "../core/index.ts";
-import { ArcpError, isTooDeep } from "../wire/arcp/index.ts";
-import { wordsOf } from "./errors.ts";
+import { isTooDeep } from "../wire/work/index.ts";
+import { WorkError, wordsOf } from "./errors.ts";
 import { limits } from "./limits.ts";
 
-/** JSON, or an `INVALID_REQUEST`: whoever made it up hears of it. */
+/** JSON, or an `invalid_argument`: whoever made it up hears of it. */
 export function printBody(value: unknown, name = "this"): string {
   const text = printJson(value);
   if (text === undefined) throw invalid(`${name} is nothing that JSON can carry`);
@@ -33,7 +33,7 @@ export function tellable(outcome: Outcome): Outcome {
   const { result, summary } = outcome;
   if (result !== undefined && isTooLong(result)) {
     const message = "the result is too large for one message; stream it";
-    return { status: "error", failure: { code: "INTERNAL_ERROR", message, isRetryable: false } };
+    return { status: "error", failure: { code: "internal_error", message, isRetryable: false } };
   }
   if (summary === undefined || summary.length <= limits.wordsLengthMax) return outcome;
   return { ...outcome, summary: summary.slice(0, limits.wordsLengthMax).toWellFormed() };
@@ -54,6 +54,6 @@ function printJson(value: unknown): string | undefined {
   }
 }
 
-function invalid(message: string): ArcpError {
-  return new ArcpError("INVALID_REQUEST", message);
+function invalid(message: string): WorkError {
+  return new WorkError("invalid_argument", message);
 }

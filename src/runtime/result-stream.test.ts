@@ -55,9 +55,9 @@ test("[PYR-18] [PY-48] for a client that reads lines of 64 KiB pieces are shorte
 test("[ARCP-126] a piece of more than 1 MiB is refused, and so is what makes a result too long; the rest counts", async () => {
   const { stream, said } = streamOf({ bytesMax: 2_000_000 });
   const tooLong = "x".repeat(limits.chunkBytesMax + 1);
-  await assert.rejects(stream.put(chunk({ data: tooLong })), { code: "INTERNAL_ERROR" });
+  await assert.rejects(stream.put(chunk({ data: tooLong })), { code: "internal_error" });
   await stream.put(chunk({ data: "x".repeat(1_000_000) }));
-  await assert.rejects(stream.write("x".repeat(1_000_001)), { code: "INTERNAL_ERROR" });
+  await assert.rejects(stream.write("x".repeat(1_000_001)), { code: "internal_error" });
   assert.equal(said[0]?.data.length, 1_000_000);
   assert(stream.bytes <= 2_000_000);
   assert.equal(limits.resultBytesMax, 268_435_456);
@@ -67,11 +67,11 @@ test("[ARCP-127] pieces of an agent's own come in order, of one result, and none
   const { stream, said } = streamOf();
   await stream.put(chunk({}));
   for (const wrong of [{ chunk_seq: 0 }, { chunk_seq: 2 }, { chunk_seq: 1, result_id: "other" }]) {
-    await assert.rejects(stream.put(chunk(wrong)), { code: "INVALID_REQUEST" });
+    await assert.rejects(stream.put(chunk(wrong)), { code: "invalid_argument" });
   }
   await stream.put(chunk({ chunk_seq: 1, more: false }));
-  await assert.rejects(stream.put(chunk({ chunk_seq: 2 })), { code: "INVALID_REQUEST" });
-  await assert.rejects(stream.write("more"), { code: "INVALID_REQUEST" });
+  await assert.rejects(stream.put(chunk({ chunk_seq: 2 })), { code: "invalid_argument" });
+  await assert.rejects(stream.write("more"), { code: "invalid_argument" });
   await stream.finalize();
   assert.equal(said.length, 2);
 });

@@ -3,15 +3,15 @@
  * than a message should have gets it cut; a piece of text never ends within a character.
  */
 import {
-  ArcpError,
   type ChunkEncoding,
   type ChunkSize,
   decodedBytes,
-  dialects,
   encodeBase64,
   splitBytes,
   splitText,
-} from "../wire/arcp/index.ts";
+  usualChunk,
+} from "../wire/work/index.ts";
+import { WorkError } from "./errors.ts";
 import { limits } from "./limits.ts";
 
 export type ChunkBody = {
@@ -46,7 +46,7 @@ export class ResultStream {
   constructor(resultId: string, say: Say, { chunk, bytesMax }: ResultStreamOptions = {}) {
     this.resultId = resultId;
     this.#say = say;
-    this.#chunk = chunk ?? dialects.spec.chunk;
+    this.#chunk = chunk ?? usualChunk;
     this.#bytesMax = bytesMax ?? limits.resultBytesMax;
   }
 
@@ -80,7 +80,7 @@ export class ResultStream {
   async finalize({ summary }: { readonly summary?: string } = {}): Promise<void> {
     if (this.#isFinished) return;
     if (summary !== undefined && typeof summary !== "string") {
-      throw new ArcpError("INVALID_REQUEST", "a summary is a text");
+      throw new WorkError("invalid_argument", "a summary is a text");
     }
     this.#isFinished = true;
     this.#summary = summary;
@@ -92,8 +92,8 @@ export class ResultStream {
     const isNext =
       chunk.result_id === this.resultId && chunk.chunk_seq === this.#chunks && !this.#held;
     if (this.#isFinished || !isNext) {
-      throw new ArcpError(
-        "INVALID_REQUEST",
+      throw new WorkError(
+        "invalid_argument",
         "pieces of one result come in order, and none after the last",
       );
     }
@@ -104,7 +104,7 @@ export class ResultStream {
 
   /** Never throws at once: of several pieces the ones before are awaited all the same. */
   async #put(piece: { readonly data: string; readonly encoding: ChunkEncoding }): Promise<void> {
-    if (this.#isFinished) throw new ArcpError("INVALID_REQUEST", "this result is finished");
+    if (this.#isFinished) throw new WorkError("invalid_argument", "this result is finished");
     this.#count(piece);
     const before = this.#held;
     this.#held = piece;
@@ -115,7 +115,7 @@ export class ResultStream {
     const bytes = decodedBytes(data, encoding) ?? 0;
     if (bytes > limits.chunkBytesMax || this.#bytes + bytes > this.#bytesMax) {
       const message = `a result has at most ${this.#bytesMax} bytes, and a piece of it ${limits.chunkBytesMax}`;
-      throw new ArcpError("INTERNAL_ERROR", message);
+      throw new WorkError("internal_error", message);
     }
     this.#bytes += bytes;
   }

@@ -9,8 +9,8 @@ import { openSession } from "../testing/commands.ts";
 import type { ManualClock } from "../testing/manual-clock.ts";
 import { temporaryDirectory } from "../testing/temporary.ts";
 import { openPlane, turns } from "../testing/test-plane.ts";
-import { ArcpError } from "../wire/arcp/index.ts";
-import type { Delegated, JobContext } from "./context.ts";
+import type { Delegated, RunContext } from "./context.ts";
+import { WorkError } from "./errors.ts";
 import type { Handler } from "./in-process.ts";
 import { limits } from "./limits.ts";
 import { type Around, type JobRequest, Runtime, type RuntimeOptions } from "./runtime.ts";
@@ -115,13 +115,13 @@ test("[ARCP-105] a handler that throws fails the job in its own words; a result 
     await words(() => {
       throw new TypeError("boom");
     }),
-    "error INTERNAL_ERROR boom",
+    "error internal_error boom",
   );
   assert.equal(
     await words((_, context) => context.authorize("fs.read", "/etc/passwd")),
-    'error PERMISSION_DENIED this job may not do that: fs.read of "/etc/passwd"',
+    'error permission_denied this job may not do that: fs.read of "/etc/passwd"',
   );
-  assert.match((await words(() => 1n)) ?? "", /^error INTERNAL_ERROR .*JSON/);
+  assert.match((await words(() => 1n)) ?? "", /^error internal_error .*JSON/);
   assert.equal(await words(() => undefined), "success undefined");
   assert.equal(await words(() => null), "success null");
 });
@@ -136,18 +136,18 @@ test("[ARCP-105] a job ends whatever its handler threw: details that JSON cannot
   };
   const itself: Record<string, unknown> = {};
   itself["itself"] = itself;
-  const cyclic = new ArcpError("PERMISSION_DENIED", "no", { details: itself });
-  assert.equal(await last(cyclic), "error PERMISSION_DENIED no");
+  const cyclic = new WorkError("permission_denied", "no", { details: itself });
+  assert.equal(await last(cyclic), "error permission_denied no");
   const wordless = Object.assign(new Error(), { message: { text: "boom" } });
-  assert.equal(await last(wordless), "error INTERNAL_ERROR it failed");
-  const badlyPut = Object.assign(new ArcpError("TIMEOUT", "x"), { message: 7 });
-  assert.equal(await last(badlyPut), "error TIMEOUT TIMEOUT");
-  assert.equal(await last("a bare text"), "error INTERNAL_ERROR a bare text");
+  assert.equal(await last(wordless), "error internal_error it failed");
+  const badlyPut = Object.assign(new WorkError("job_timed_out", "x"), { message: 7 });
+  assert.equal(await last(badlyPut), "error job_timed_out job_timed_out");
+  assert.equal(await last("a bare text"), "error internal_error a bare text");
   const { proxy, revoke } = Proxy.revocable({}, {});
   revoke();
-  assert.equal(await last(proxy), "error INTERNAL_ERROR it failed");
+  assert.equal(await last(proxy), "error internal_error it failed");
   const long = await last(new Error("x".repeat(1_000_000)));
-  assert.equal(long?.length, "error INTERNAL_ERROR ".length + limits.wordsLengthMax);
+  assert.equal(long?.length, "error internal_error ".length + limits.wordsLengthMax);
 });
 
 test("what no message can carry is refused, and a result of that kind fails its job", async () => {
@@ -155,7 +155,7 @@ test("what no message can carry is refused, and a result of that kind fails its 
   const long = "é".repeat(limits.bodyBytesMax / 2);
   let deep: unknown[] = [];
   for (let level = 0; level < 1_000; level += 1) deep = [deep];
-  const refused = { code: "INVALID_REQUEST" };
+  const refused = { code: "invalid_argument" };
   const told = await scene.run(async (_, context) => {
     await assert.rejects(context.log("info", long), refused);
     await assert.rejects(context.log("info", "x", { deep }), refused);
@@ -163,16 +163,16 @@ test("what no message can carry is refused, and a result of that kind fails its 
   });
   const running = 'status {"phase":"running"}';
   assert.deepEqual(told, [running, 'log {"level":"info","message":"fine"}', "success undefined"]);
-  const tooLong = "error INTERNAL_ERROR the result is too large for one message";
+  const tooLong = "error internal_error the result is too large for one message";
   assert.deepEqual(await scene.run(() => long), [running, tooLong]);
-  const tooDeep = "error INTERNAL_ERROR the result is nested too deep";
+  const tooDeep = "error internal_error the result is nested too deep";
   assert.deepEqual(await scene.run(() => deep), [running, tooDeep]);
   const streaming = await scene.run(async (_, context) => {
     const stream = context.streamResult();
     await assert.rejects(stream.finalize({ summary: {} as string }), refused);
     throw new Error("as it should");
   });
-  assert.equal(streaming.at(-1), "error INTERNAL_ERROR as it should");
+  assert.equal(streaming.at(-1), "error internal_error as it should");
 });
 
 test("amounts are given as they are written, and what is none is refused before it is kept", async () => {
@@ -194,12 +194,12 @@ test("amounts are given as they are written, and what is none is refused before 
     { currency: "USD", value: { units: 5, scale: 2 } },
     { currency: "USD", value: { units: 1n, scale: 1e9 } },
   ] as unknown[] as string[];
-  const refused = { code: "INVALID_REQUEST" };
+  const refused = { code: "invalid_argument" };
   const told = await kept(async (_, context) => {
     for (const each of none) await assert.rejects(context.reserve(each), refused);
     const open = await context.reserve("USD:0.60");
     for (const each of none) await assert.rejects(open.settle(each), refused);
-    await assert.rejects(context.reserve("USD:0.50"), { code: "BUDGET_EXHAUSTED" });
+    await assert.rejects(context.reserve("USD:0.50"), { code: "budget_exhausted" });
     await open.settle("USD:0.10", { currency: "USD", value: { units: 1n, scale: 1 } });
     return context.budget;
   });
@@ -210,31 +210,49 @@ test("amounts are given as they are written, and what is none is refused before 
 test("[ARCP-121] [ARCP-122] [ARCP-156] words that are none are told to who says them, and to nobody else", async () => {
   await using scene = await Scene.open();
   const told = await scene.run(async (_, context) => {
-    await assert.rejects(context.emitEvent("mood", {}), { code: "INVALID_REQUEST" });
+    await assert.rejects(context.emitEvent("", {}), { code: "invalid_argument" });
     await assert.rejects(context.metric({ name: "x", value: Number.NaN }), {
-      code: "INVALID_REQUEST",
+      code: "invalid_argument",
       message: "body.value must be a finite number",
       details: { path: "body.value" },
     });
     await assert.rejects(context.metric({ name: "cost.x", value: -1, unit: "USD" }), {
-      code: "INVALID_REQUEST",
+      code: "invalid_argument",
     });
     return "ok";
   });
   assert.deepEqual(told, [begun, 'success "ok"']);
 });
 
-test("[ARCP-121] a checksum of any form is carried, because the protocol names none", async () => {
+test("each kind of our own has its rule, and any other kind is carried unchanged", async () => {
   await using scene = await Scene.open();
   const told = await scene.run(async (_, context) => {
-    await context.artifactRef({
-      uri: "file:///a",
-      content_type: "text/plain",
-      sha256: "sha256:0a",
-    });
+    await context.artifact({ uri: "file:///a", name: "a", mimeType: "text/plain", sizeBytes: 3 });
+    await context.textDelta("once upon");
+    await context.error("the mirror is slow");
+    await context.emitEvent("progress", { message: "nearly there" });
+    await context.emitEvent("mood", ["any", { json: null }]);
+    const refused: readonly (readonly [kind: string, body: unknown])[] = [
+      ["progress", {}],
+      ["progress", { current: -1 }],
+      ["artifact", { name: "a" }],
+      ["text_delta", { text: 7 }],
+      ["error", { message: "no", code: 7 }],
+      ["tool_result", { call_id: "c", error: { code: "", message: "no", retryable: false } }],
+    ];
+    for (const [kind, body] of refused) {
+      await assert.rejects(context.emitEvent(kind, body), { code: "invalid_argument" }, kind);
+    }
     return "ok";
   });
-  assert.equal(told.at(-1), 'success "ok"');
+  assert.deepEqual(told.slice(1), [
+    'artifact {"name":"a","uri":"file:///a","mime_type":"text/plain","size_bytes":3}',
+    'text_delta {"text":"once upon"}',
+    'error {"message":"the mirror is slow","code":null}',
+    'progress {"message":"nearly there"}',
+    'mood ["any",{"json":null}]',
+    'success "ok"',
+  ]);
 });
 
 test("two costs of 1e308 are refused, and every event of the job can be read again", async () => {
@@ -243,7 +261,7 @@ test("two costs of 1e308 are refused, and every event of the job can be read aga
     async (_, context) => {
       for (let call = 1; call <= 2; call += 1) {
         await assert.rejects(context.metric({ name: "cost.model", value: 1e308, unit: "USD" }), {
-          code: "INVALID_REQUEST",
+          code: "invalid_argument",
           message: /above the limit of 1000000000000000/,
         });
       }
@@ -271,7 +289,7 @@ test("[ARCP-157] [ARCP-158] four calls of 30 cents run on a dollar, the rest is 
   );
   const rests = told.flatMap((line) => /remaining","value":(-?[\d.]+)/.exec(line)?.[1] ?? []);
   assert.deepEqual(rests, ["0.7", "0.4", "0.1", "-0.2"]);
-  assert.match(told.at(-1) ?? "", /^error BUDGET_EXHAUSTED/);
+  assert.match(told.at(-1) ?? "", /^error budget_exhausted/);
   assert.equal(told.filter((line) => line.includes('"cost.model"')).length, 4);
 });
 
@@ -283,7 +301,7 @@ test("[ARCP-146] [ARCP-201] a tool that is not allowed is told as called and ref
     async (_, context) => {
       await assert.rejects(
         context.callTool({ tool: "rm" }, () => 0),
-        { code: "PERMISSION_DENIED" },
+        { code: "permission_denied" },
       );
       const both = await Promise.allSettled([
         context.callTool({ tool: "ask", costMax }, () => "yes"),
@@ -294,11 +312,11 @@ test("[ARCP-146] [ARCP-201] a tool that is not allowed is told as called and ref
     { capabilities: { "cost.budget": ["USD:1.00"], "tool.call": ["ask"] } },
   );
   assert.match(told[1] ?? "", /^tool_call \{"tool":"rm","call_id":"call_\d+"\}$/);
-  assert.match(told[2] ?? "", /^tool_result .*"PERMISSION_DENIED"/);
+  assert.match(told[2] ?? "", /^tool_result .*"permission_denied"/);
   assert.equal(told.at(-1), 'success ["fulfilled","rejected"]');
 });
 
-test("what a tool threw is what is heard, though the job is over by then; what cannot be settled then is CANCELLED", async () => {
+test("what a tool threw is what is heard, though the job is over by then; what cannot be settled then is attempt_over", async () => {
   await using scene = await Scene.open();
   const heard: unknown[] = [];
   const { promise: unwound, resolve } = Promise.withResolvers<void>();
@@ -311,9 +329,9 @@ test("what a tool threw is what is heard, though the job is over by then; what c
         throw new Error("the tool broke");
       });
       await broken.catch((error: Error) => heard.push(error.message));
-      await open.settle(dollar).catch((error: ArcpError) => heard.push(error.code));
+      await open.settle(dollar).catch((error: WorkError) => heard.push(error.code));
       const late = context.callTool({ tool: "ask", costMax: dollar }, () => heard.push("called"));
-      await late.catch((error: ArcpError) => heard.push(error.code));
+      await late.catch((error: WorkError) => heard.push(error.code));
       resolve();
     },
     {
@@ -326,7 +344,7 @@ test("what a tool threw is what is heard, though the job is over by then; what c
   scene.plane.tick();
   assert.match((await told).at(-1) ?? "", /^timed_out/);
   await unwound;
-  assert.deepEqual(heard, ["the tool broke", "CANCELLED", "CANCELLED"]);
+  assert.deepEqual(heard, ["the tool broke", "attempt_over", "attempt_over"]);
 });
 
 test("[ARCP-124] [ARCP-127] a streamed result is told in pieces, the last of which says so; what is returned beside it is left out", async () => {
@@ -375,22 +393,22 @@ test("[ARCP-160] an upstream's limit for spending is a spent budget, of a tool a
       }),
     { capabilities: { "tool.call": ["ask"] } },
   );
-  assert.match(told[2] ?? "", /"code":"BUDGET_EXHAUSTED".*"retryable":false/);
-  assert.equal(told.at(-1), "error BUDGET_EXHAUSTED 429 quota exceeded");
+  assert.match(told[2] ?? "", /"code":"budget_exhausted".*"retryable":false/);
+  assert.equal(told.at(-1), "error budget_exhausted 429 quota exceeded");
   const ended = await scene.run(() => {
     throw new Error("429 quota exceeded");
   });
-  assert.equal(ended.at(-1), "error BUDGET_EXHAUSTED 429 quota exceeded");
+  assert.equal(ended.at(-1), "error budget_exhausted 429 quota exceeded");
   const other = await scene.run(() => {
     throw new Error("429 slow down");
   });
-  assert.equal(other.at(-1), "error INTERNAL_ERROR 429 slow down");
+  assert.equal(other.at(-1), "error internal_error 429 slow down");
 });
 
 test("a cancelled job aborts its handler and ends when that has unwound", async () => {
   await using scene = await Scene.open();
   const unwound: string[] = [];
-  const waiting: Handler = (_, { signal }: JobContext) =>
+  const waiting: Handler = (_, { signal }: RunContext) =>
     new Promise((_resolve, reject) => {
       signal.addEventListener("abort", () => {
         unwound.push(String(signal.reason.message));
@@ -441,9 +459,9 @@ test("[ARCP-176] [ARCP-178] [ARCP-146] delegation is awaited, stays within the g
     async (_, context) => {
       const child = await context.delegate({ agent: "child", input: 7 });
       const got = await child.done;
-      await assert.rejects(context.delegate({ agent: "agent" }), { code: "PERMISSION_DENIED" });
-      const wide = { agent: "child", leaseRequest: { "fs.read": ["/**"] }, delegateId: "d9" };
-      await assert.rejects(context.delegate(wide), { code: "LEASE_SUBSET_VIOLATION" });
+      await assert.rejects(context.delegate({ agent: "agent" }), { code: "permission_denied" });
+      const wide = { agent: "child", capabilities: { "fs.read": ["/**"] }, delegateId: "d9" };
+      await assert.rejects(context.delegate(wide), { code: "grant_too_wide" });
       return got;
     },
     { capabilities: { "agent.delegate": ["child"] } },
@@ -581,7 +599,7 @@ test("[ARCP-197] nothing is heard of an attempt that was left to the next proces
         () => child.cancel(),
         () => context.rotateCredential("cred", "newer"),
       ];
-      for (const deed of deeds) await deed().catch(({ code }: ArcpError) => refused.push(code));
+      for (const deed of deeds) await deed().catch(({ code }: WorkError) => refused.push(code));
       await context.log("info", "still here");
       await open.settle();
       resolve();
@@ -593,7 +611,7 @@ test("[ARCP-197] nothing is heard of an attempt that was left to the next proces
   await turns();
   await scene.runtime.close({ graceMs: 0 });
   await unwound;
-  assert.deepEqual(refused, Array(5).fill("CANCELLED"));
+  assert.deepEqual(refused, Array(5).fill("attempt_over"));
   assert.deepEqual(
     (await scene.told(id)).filter((line) => line.startsWith("log")),
     [],
@@ -619,7 +637,7 @@ test("an attempt that was lost cancels no children, whether the job has ended, w
   await turns();
   const [{ jobId: childId, cancel } = assert.fail()] = children;
   const isLeftAlone = async (): Promise<void> => {
-    await assert.rejects(cancel("no"), { code: "CANCELLED" });
+    await assert.rejects(cancel("no"), { code: "attempt_over" });
     const child = scene.plane.peek(({ jobs }) => jobs.byId.get(jobId(childId)));
     assert.equal(child?.state === "running" && child.cancelling, undefined);
   };
@@ -676,10 +694,10 @@ test("[ARCP-178] a job that is run again is given the child that it asked for be
   using _agent = scene.runtime.registerAgent("agent", async (_, context) => {
     const twice = { agent: "child", delegateId: "d1" };
     const other = context.delegate({ agent: "other", delegateId: "d2" });
-    await assert.rejects(other, { code: "INVALID_REQUEST" }, "the name is another agent's");
+    await assert.rejects(other, { code: "invalid_argument" }, "the name is another agent's");
     const child = await context.delegate(twice);
     ids.push(child.jobId);
-    await assert.rejects(context.delegate(twice), { code: "INVALID_REQUEST" });
+    await assert.rejects(context.delegate(twice), { code: "invalid_argument" });
     return await child.done;
   });
   assert.deepEqual(await ending, { status: "success", result: '"done once"' });
@@ -764,7 +782,7 @@ test("a job ends though whoever is told of its failure fails too", async () => {
     context.logger.info("about to");
     throw new Error("boom");
   });
-  assert.equal(told.at(-1), "error INTERNAL_ERROR boom");
+  assert.equal(told.at(-1), "error internal_error boom");
   assert.equal(faults.length, 1);
 });
 
@@ -782,8 +800,8 @@ test("[ARCP-160] who cannot say whether a limit is reached has not said so, and 
       }),
     { capabilities: { "tool.call": ["ask"] } },
   );
-  assert.match(told[2] ?? "", /^tool_result .*"code":"INTERNAL_ERROR","message":"boom"/);
-  assert.equal(told.at(-1), "error INTERNAL_ERROR boom");
+  assert.match(told[2] ?? "", /^tool_result .*"code":"internal_error","message":"boom"/);
+  assert.equal(told.at(-1), "error internal_error boom");
   assert.deepEqual(faults.map(String), Array(2).fill("Error: cannot tell"));
 });
 
@@ -797,7 +815,7 @@ test("[ARCP-105] what a handler threw is told to who runs it, unless it is an er
     throw new Error("boom");
   });
   await scene.run(() => {
-    throw new ArcpError("PERMISSION_DENIED", "no");
+    throw new WorkError("permission_denied", "no");
   });
   assert.deepEqual(told, ["agent: true"]);
 });

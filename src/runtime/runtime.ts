@@ -19,15 +19,14 @@ import {
 } from "../core/index.ts";
 import { type Clock, type Outcome, type Plane, SteadyClock } from "../plane/index.ts";
 import {
-  ArcpError,
   type ChunkSize,
-  dialects,
   type JsonObject,
   type TraceHeaders,
-} from "../wire/arcp/index.ts";
+  usualChunk,
+} from "../wire/work/index.ts";
 import { Attempt, over } from "./attempt.ts";
 import { Catalogue, fullName, type Offer } from "./catalogue.ts";
-import { type BudgetRest, type DelegateOptions, restOf } from "./context.ts";
+import { type BudgetRest, type DelegateOptions, RunContext, restOf } from "./context.ts";
 import {
   type HeldCredential,
   type Provisioner,
@@ -36,8 +35,8 @@ import {
 } from "./credentials.ts";
 import { Delegation } from "./delegation.ts";
 import { Endings } from "./endings.ts";
-import { codeOf, toArcpError } from "./errors.ts";
-import { type Handler, InProcessWorker } from "./in-process.ts";
+import { toWorkError, WorkError } from "./errors.ts";
+import { type ContextOf, type Handler, InProcessWorker } from "./in-process.ts";
 import { limits } from "./limits.ts";
 import { Line, type Turn } from "./line.ts";
 import { type Logger, withFields } from "./logger.ts";
@@ -85,7 +84,7 @@ export type Around = (
   run: (trace?: () => TraceHeaders) => Promise<AttemptOutcome>,
 ) => unknown;
 
-/** As the job ended, with the code that callers are told; or it goes on without this attempt. */
+/** As the job ended; or it goes on without this attempt. */
 export type AttemptOutcome = JobOutcome | { readonly status: "lost"; readonly failure: Failure };
 
 export type IdKind = "job" | "result" | "call" | "delegate" | "reservation" | "credential";
@@ -178,6 +177,16 @@ export class Runtime implements Disposable {
 
   /** Until what it answers is disposed. */
   registerAgent(name: string, handler: Handler, options: AgentOptions = {}): Disposable {
+    return this.registerAgentWith((parts) => new RunContext(parts), name, handler, options);
+  }
+
+  /** The same with a context of a protocol's own. */
+  registerAgentWith<Context extends RunContext>(
+    contextOf: ContextOf<Context>,
+    name: string,
+    handler: Handler<Context>,
+    options: AgentOptions = {},
+  ): Disposable {
     const { version, isIdempotent = false, jobsAtOnce } = options;
     const offer: Offer = {
       name,
@@ -208,7 +217,9 @@ export class Runtime implements Disposable {
         this.rotateCredential(...rotation),
     };
     const more = jobsAtOnce === undefined ? {} : { jobsAtOnce };
-    return this.addWorker(new InProcessWorker(offer, handler, { surroundings, ...more }));
+    return this.addWorker(
+      new InProcessWorker(offer, handler, { surroundings, contextOf, ...more }),
+    );
   }
 
   /** Until what it answers is disposed. `has`: jobs that it was started on by an earlier process of ours. */
@@ -283,7 +294,7 @@ export class Runtime implements Disposable {
   /** How long pieces of results may be for who listens to a session. */
   chunkOf(sessionId: SessionId | undefined): ChunkSize {
     const chunk = sessionId === undefined ? undefined : this.#options.chunkOf?.(sessionId);
-    return chunk ?? dialects.spec.chunk;
+    return chunk ?? usualChunk;
   }
 
   /** What is left to a job, by currency. */
@@ -307,7 +318,7 @@ export class Runtime implements Disposable {
     options: { readonly handle?: string } = {},
   ): Promise<void> {
     this.#current(attempt);
-    if (!this.#provisioning) throw new ArcpError("INVALID_REQUEST", "this job has no credentials");
+    if (!this.#provisioning) throw new WorkError("invalid_argument", "this job has no credentials");
     await this.#provisioning.rotate(attempt, credentialId, value, options);
   }
 
@@ -379,11 +390,11 @@ export class Runtime implements Disposable {
     return made;
   }
 
-  /** The same, if it is heard. Throws `CANCELLED` otherwise. */
+  /** The same, if it is heard. Throws `attempt_over` otherwise. */
   #current({ jobId, attempt }: Pick<Attempt, "jobId" | "attempt">): Attempt {
     const known = this.#attempts.get(jobId);
     if (known?.attempt === attempt && !known.isClosed) return known;
-    throw toArcpError(over(jobId));
+    throw toWorkError(over(jobId));
   }
 
   #enlist(job: Job): void {
@@ -433,7 +444,7 @@ export class Runtime implements Disposable {
     const { around, onFault } = this.#options;
     if (!around || work.attempt.isClosed) return this.#hand(worker, work);
     const { promise: over, resolve } = Promise.withResolvers<AttemptOutcome>();
-    this.#surrounded.set(work.job.id, (outcome) => resolve(asTold(outcome)));
+    this.#surrounded.set(work.job.id, resolve);
     let isHanded = false;
     const run = (trace?: () => TraceHeaders): Promise<AttemptOutcome> => {
       if (!isHanded) this.#hand(worker, trace ? { ...work, trace } : work);
@@ -602,11 +613,6 @@ function guarded<Told extends readonly unknown[], Answer>(
       return otherwise;
     }
   };
-}
-
-function asTold(outcome: AttemptOutcome): AttemptOutcome {
-  if (outcome.status === "success") return outcome;
-  return { ...outcome, failure: { ...outcome.failure, code: codeOf(outcome.failure) } };
 }
 
 function lost(message: string): AttemptOutcome {

@@ -1,6 +1,6 @@
 /** Who executes jobs, as the runtime sees it. One may be a part of this process, a child of it, or far away. */
 import type { Job } from "../core/index.ts";
-import type { TraceHeaders } from "../wire/arcp/index.ts";
+import type { TraceHeaders } from "../wire/work/index.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Offer } from "./catalogue.ts";
 

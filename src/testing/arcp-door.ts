@@ -1,12 +1,12 @@
 /** The ARCP door over memory transports, with a clock that is moved by hand, and peers that say what they are told to. */
 import assert from "node:assert/strict";
 import { randomFillSync } from "node:crypto";
+import { type Handler, JobContext } from "../arcp-context.ts";
 import { type ArcpDoor, type ArcpDoorOptions, openArcpDoor } from "../doors/arcp/index.ts";
 import { type Log, MemoryLog } from "../log/index.ts";
 import type { Plane } from "../plane/index.ts";
 import {
   type AgentOptions,
-  type Handler,
   type IdKind,
   type Provisioner,
   Runtime,
@@ -176,7 +176,7 @@ export class DoorScene implements AsyncDisposable {
   }
 
   agent(name: string, handler: Handler, options?: AgentOptions): void {
-    this.runtime.registerAgent(name, handler, options);
+    this.runtime.registerAgentWith((parts) => new JobContext(parts), name, handler, options);
   }
 
   /** As if it were over another link, if that is said. */

@@ -1,6 +1,6 @@
 /** An agent on strings, and a door in front of it: what its jobs say and when they end is up to the test. */
 import assert from "node:assert/strict";
-import type { Handler, JobContext } from "../runtime/index.ts";
+import type { Handler, JobContext } from "../arcp-context.ts";
 import { DoorScene } from "./arcp-door.ts";
 import { turns } from "./test-plane.ts";
 

@@ -357,11 +357,11 @@ test("a job's span ends as the job did, in the job's trace if nothing else is kn
   const fails = (): never => {
     throw new Error("no");
   };
-  assert.deepEqual(await ends(fails), ["error", "INTERNAL_ERROR", ERROR]);
+  assert.deepEqual(await ends(fails), ["error", "internal_error", ERROR]);
   const endless = (): Promise<never> => new Promise(() => {});
-  assert.deepEqual(await ends(endless), ["timed_out", "TIMEOUT", ERROR]);
+  assert.deepEqual(await ends(endless), ["timed_out", "job_timed_out", ERROR]);
   const expiresAt = new Date(scene.clock.nowMs() + 1_000).toISOString();
-  assert.deepEqual(await ends(endless, { expiresAt }), ["error", "LEASE_EXPIRED", ERROR]);
+  assert.deepEqual(await ends(endless, { expiresAt }), ["error", "grant_expired", ERROR]);
 });
 
 test("a job's span ends though what runs the job fails", async () => {

@@ -10,6 +10,8 @@ export type Source = { readonly path: string; readonly text: string };
 type Room = {
   /** Other rooms, through their `index.ts`. */
   readonly rooms: readonly string[];
+  /** Folders of these that it may not import all the same. */
+  readonly without?: readonly string[];
   /** Packages and modules of Node; one that ends in `*` stands for all that begin so. */
   readonly packages: readonly string[];
 };
@@ -54,7 +56,12 @@ export const rooms: Readonly<Record<string, Room>> = {
   sightings: { rooms: ["wire"], packages: ["node:*"] },
   // The files that agents tell of themselves in, for whoever reads or writes them, with a daemon or without.
   "status-files": { rooms: ["wire"], packages: ["node:*"] },
-  runtime: { rooms: ["core", "plane", "wire", "transport"], packages: ["node:*"] },
+  // It knows no protocol: jobs come through several doors, and each says what happens to them in its own words.
+  runtime: {
+    rooms: ["core", "plane", "wire", "transport"],
+    without: ["wire/arcp"],
+    packages: ["node:*"],
+  },
   // Its language is that of the work: it hands jobs to whoever does them.
   "doors/arcp": { rooms: [...upToTransport, "runtime"], packages: ["node:*"] },
   "doors/grpc": { rooms: upToTransport, packages: ["node:*"] },
@@ -69,13 +76,15 @@ export const rooms: Readonly<Record<string, Room>> = {
   client: { rooms: ["wire", "transport"], packages: [] },
   // A worker's own process: it connects as the ARCP client does, and runs handlers with the runtime's job context.
   "client/worker": {
-    rooms: ["core", "wire", "transport", "runtime", "client"],
+    rooms: ["core", "wire", "transport", "runtime", "client", "arcp-context.ts"],
     packages: ["node:*"],
   },
   // An entry of its own, so that nobody loads OpenTelemetry who has not asked for it.
   tracing: { rooms: ["wire", "transport"], packages: ["@opentelemetry/api"] },
-  testing: { rooms: upToTesting, packages: ["node:*", "@grpc/grpc-js"] },
-  "arcp-server.ts": { rooms: upToTesting, packages: ["node:*"] },
+  testing: { rooms: [...upToTesting, "arcp-context.ts"], packages: ["node:*", "@grpc/grpc-js"] },
+  // What an agent that speaks ARCP's words is given: in this process, and in a worker's.
+  "arcp-context.ts": { rooms: ["wire", "runtime"], packages: [] },
+  "arcp-server.ts": { rooms: [...upToTesting, "arcp-context.ts"], packages: ["node:*"] },
   "serve.ts": { rooms: [...upToTesting, "arcp-server.ts"], packages: ["node:*"] },
   "embedded.ts": { rooms: [...upToTesting, "serve.ts"], packages: ["node:*"] },
   "status.ts": { rooms: ["wire", "status-files"], packages: ["node:*"] },
@@ -141,6 +150,8 @@ function judgeImports(source: Source): readonly string[] {
     const other = roomOf(target);
     if (other === name) return [];
     if (other === undefined) return [`${path}: imports ${target}, which is in no room`];
+    const isExcepted = room.without?.some((folder) => target.startsWith(`${folder}/`)) ?? false;
+    if (isExcepted) return [`${path}: ${name} may not import ${target}`];
     if (!room.rooms.includes(topOf(other))) return [`${path}: ${name} may not import ${other}`];
     const isFront = target.endsWith("/index.ts") || !target.includes("/");
     // A room inside another one, `client/worker` in `client`, builds on that one's files, not on what it publishes.

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Handler } from "../../runtime/index.ts";
+import type { Handler } from "../../arcp-context.ts";
 import { ManualTime, settled } from "../../testing/manual-time.ts";
 import { ScriptedRuntime } from "../../testing/scripted-runtime.ts";
 import { ArcpError, type Envelope, type JsonObject } from "../../wire/arcp/index.ts";

@@ -4,6 +4,7 @@
  * Nothing is thrown away before the runtime has said that it is kept, or that nobody wants it any more.
  */
 import { randomUUID } from "node:crypto";
+import { type Handler, JobContext } from "../../arcp-context.ts";
 import {
   type Amount,
   type Decimal,
@@ -20,9 +21,7 @@ import {
   type DelegateOptions,
   execute,
   fullName,
-  type Handler,
   HeldCredential,
-  JobContext,
   type Logger,
   printBody,
   readWord,
@@ -377,7 +376,7 @@ export class WorkerProgram {
 
   /** An event and a question in one. */
   async #delegate(run: Run, wanted: DelegateOptions): Promise<Delegated> {
-    const { agent, input = null, leaseRequest, leaseConstraints } = wanted;
+    const { agent, input = null, capabilities, expiresAt } = wanted;
     const delegateId = wanted.delegateId ?? `delegate_${randomUUID()}`;
     const text = printBody(input);
     if (run.isOver) throw over(run);
@@ -390,8 +389,8 @@ export class WorkerProgram {
       delegateId,
       agent,
       input: JSON.parse(text),
-      leaseRequest,
-      expiresAt: leaseConstraints?.expires_at,
+      leaseRequest: capabilities,
+      expiresAt,
     } as const;
     const item = this.#number(run, said, { bytes });
     const answer = await this.#answerTo(requestId, item);

@@ -12,7 +12,7 @@ import {
   sessionId as toSessionId,
 } from "../../core/index.ts";
 import type { Entry } from "../../log/index.ts";
-import { isDelegated, toArcpError, traceIdOf } from "../../runtime/index.ts";
+import { isDelegated, traceIdOf } from "../../runtime/index.ts";
 import type { Frame, Transport } from "../../transport/index.ts";
 import {
   ArcpError,
@@ -47,6 +47,7 @@ import {
 import type { Audience } from "./audience.ts";
 import { hashOf } from "./decode.ts";
 import { encodeAccepted } from "./encode.ts";
+import { toArcpError } from "./errors.ts";
 import { limits } from "./limits.ts";
 import { Printer, type PrinterParts } from "./printer.ts";
 import { type Asking, handle } from "./requests.ts";

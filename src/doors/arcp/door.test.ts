@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Handler } from "../../arcp-context.ts";
 import { jobId } from "../../core/index.ts";
 import { SqliteLog } from "../../log/index.ts";
-import type { Handler } from "../../runtime/index.ts";
 import { DoorScene, type Peer } from "../../testing/arcp-door.ts";
 import { openSession, submitJob } from "../../testing/commands.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";

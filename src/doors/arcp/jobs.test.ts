@@ -1,9 +1,9 @@
 /** What the protocol says of jobs, held against the door: submits, ends, cancels, lists, subscriptions, leases. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Handler } from "../../arcp-context.ts";
 import { jobId } from "../../core/index.ts";
 import { MemoryLog, SqliteLog } from "../../log/index.ts";
-import type { Handler } from "../../runtime/index.ts";
 import { DoorScene, type Told } from "../../testing/arcp-door.ts";
 import { Puppet, waitUntil, withPuppet } from "../../testing/puppet.ts";
 import { temporaryDirectory } from "../../testing/temporary.ts";

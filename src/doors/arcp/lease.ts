@@ -3,8 +3,8 @@
  * enforces it by the same rules as the runtime does.
  */
 import { authorise, type Budget, decimalOf, readGrant, zero } from "../../core/index.ts";
-import { toArcpError } from "../../runtime/index.ts";
 import { ArcpError, type LeaseShape } from "../../wire/arcp/index.ts";
+import { toArcpError } from "./errors.ts";
 
 /** What bounds a lease besides its patterns. */
 export type LeaseOpContext = {

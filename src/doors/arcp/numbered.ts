@@ -16,6 +16,7 @@ import {
 } from "../../wire/arcp/index.ts";
 import { encodeEnd, withResult } from "./encode.ts";
 import { errorOf } from "./errors.ts";
+import { encodeEvent } from "./events.ts";
 import { limits } from "./limits.ts";
 
 /** The entries of one stream after one of them, in their order. */
@@ -64,7 +65,8 @@ export function sayEntry(
 /** The same for whoever is told. */
 export function sayEmitted({ event, atMs }: Entry): Said | undefined {
   if (event.type !== "job.emitted") return undefined;
-  return { type: "job.event", payload: printEventPayload(event.kind, atMs, event.body) };
+  const { kind, body } = encodeEvent(event.kind, event.body);
+  return { type: "job.event", payload: printEventPayload(kind, atMs, body) };
 }
 
 /** One frame. Its id follows from its number, so that it is the same when it is told again. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Handler } from "../../arcp-context.ts";
 import { capture } from "../../core/index.ts";
 import { LogReader, SqliteLog } from "../../log/index.ts";
-import type { Handler } from "../../runtime/index.ts";
 import { DoorScene, type Peer } from "../../testing/arcp-door.ts";
 import { temporaryDirectory } from "../../testing/temporary.ts";
 import { turns } from "../../testing/test-plane.ts";

@@ -14,7 +14,7 @@ import {
   jobId as toJobId,
 } from "../../core/index.ts";
 import type { Outcome } from "../../plane/index.ts";
-import { type JobRequest, type Submitted, toArcpError, traceIdOf } from "../../runtime/index.ts";
+import { type JobRequest, type Submitted, traceIdOf } from "../../runtime/index.ts";
 import {
   ArcpError,
   type Dialect,
@@ -37,7 +37,7 @@ import {
 } from "../../wire/arcp/index.ts";
 import { decodeList, decodeSubmit, encodeCursor, type PageRequest } from "./decode.ts";
 import { encodeAccepted, encodeEntry, encodeSubscribed } from "./encode.ts";
-import { failureOf } from "./errors.ts";
+import { failureOf, toArcpError } from "./errors.ts";
 import { limits } from "./limits.ts";
 import type { ArcpDoorOptions, Observation } from "./settings.ts";
 import type { Send, Telling } from "./telling.ts";

@@ -11,10 +11,9 @@ import {
   type State,
   type WorkEvent,
 } from "../../core/index.ts";
-import { codeOf } from "../../runtime/index.ts";
 import type { LastWords } from "../../views/index.ts";
 import type * as api from "../../wire/api/index.ts";
-import { isObject, normaliseBody } from "../../wire/arcp/index.ts";
+import { arcpCodeOf, isObject, normaliseBody } from "../../wire/arcp/index.ts";
 import { limits } from "./limits.ts";
 
 /** What a view knows of jobs besides the state. Looked up within `plane.read`. */
@@ -153,7 +152,7 @@ export function encodeFailure(outcome: Outcome): Pick<api.Job, "failure"> {
   if (outcome.status === "success") return {};
   const { failure } = outcome;
   const { message, isRetryable } = failure;
-  return { failure: { code: codeOf(failure), message, isRetryable } };
+  return { failure: { code: arcpCodeOf(failure.code), message, isRetryable } };
 }
 
 /** How it ended, with the result. */

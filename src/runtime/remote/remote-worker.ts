@@ -17,15 +17,12 @@ import {
 } from "../../core/index.ts";
 import type { Plane } from "../../plane/index.ts";
 import {
-  ArcpError,
   decodedBytes,
-  dialects,
-  isArcpError,
   isObject,
   type JsonObject,
-  printTimestamp,
   type TraceHeaders,
-} from "../../wire/arcp/index.ts";
+  usualChunk,
+} from "../../wire/work/index.ts";
 import {
   type Asked,
   type Delegation,
@@ -43,7 +40,7 @@ import {
 import type { Attempt } from "../attempt.ts";
 import type { Offer } from "../catalogue.ts";
 import type { Delegated } from "../context.ts";
-import { toArcpError } from "../errors.ts";
+import { failureError, toWorkError, WorkError } from "../errors.ts";
 import { limits as resultLimits } from "../limits.ts";
 import type { Runtime } from "../runtime.ts";
 import { traceIdOf } from "../trace.ts";
@@ -250,7 +247,7 @@ export class RemoteWorker implements Worker {
     const bytes = Buffer.byteLength(input) + Buffer.byteLength(rest);
     if (bytes + wireLimits.frameHeadBytes > this.#frameBytesMax) {
       const message = `with its input it is larger than the ${this.#frameBytesMax} bytes that its worker takes`;
-      const failure = { code: "INTERNAL_ERROR", message, isRetryable: true };
+      const failure = { code: "internal_error", message, isRetryable: true };
       void attempt.end({ status: "error", failure });
       return;
     }
@@ -305,8 +302,8 @@ export class RemoteWorker implements Worker {
         counters.map((counter) => [counter.currency, toNumber(remaining(counter))]),
       ),
       ...(credentials.length > 0 && { credentials }),
-      ...(chunk !== dialects.spec.chunk && { chunk }),
-      ...(Number.isFinite(deadlineMs) && { deadline: printTimestamp(deadlineMs) }),
+      ...(chunk !== usualChunk && { chunk }),
+      ...(Number.isFinite(deadlineMs) && { deadline: new Date(deadlineMs).toISOString() }),
     };
   }
 
@@ -341,7 +338,7 @@ export class RemoteWorker implements Worker {
       case "result":
         return this.#hearEnd(remote, said.workerSequence, outcomeOf(said));
       case "error": {
-        const { code, message, retryable, details } = ArcpError.fromPayload(said.error).toPayload();
+        const { code, message, retryable, details } = said.error;
         const more = details && { details: JSON.stringify(details) };
         const failure = { code, message, isRetryable: retryable, ...more };
         return this.#hearEnd(remote, said.workerSequence, { status: "error", failure });
@@ -373,7 +370,7 @@ export class RemoteWorker implements Worker {
           return;
         default: {
           const numbered = { ...heldOf(remote), workerSequence };
-          this.#send({ type: "invalid", ...numbered, error: answer.toPayload() });
+          this.#send({ type: "invalid", ...numbered, error: told(answer) });
         }
       }
     });
@@ -384,7 +381,7 @@ export class RemoteWorker implements Worker {
     kind: string,
     body: unknown,
     workerSequence: number,
-  ): Promise<"kept" | "over" | "later" | ArcpError> {
+  ): Promise<"kept" | "over" | "later" | WorkError> {
     try {
       if (kind === "result_chunk") countChunk(remote, body);
       return verdictOf(await remote.attempt.tell(kind, body, { workerSequence }));
@@ -447,7 +444,7 @@ export class RemoteWorker implements Worker {
       (value) => reply({ type: "answer", requestId, value }),
       (error: unknown) => {
         if (error === notNow) return;
-        reply({ type: "answer", requestId, error: toError(error).toPayload() });
+        reply({ type: "answer", requestId, error: told(toError(error)) });
       },
     );
   }
@@ -490,7 +487,7 @@ export class RemoteWorker implements Worker {
     if (isDone) return await this.#plane.read(() => undefined);
     const refusal = await attempt[type](reservationId, amounts);
     if (refusal?.code === "unavailable") throw notNow;
-    if (refusal) throw toArcpError(refusal);
+    if (refusal) throw toWorkError(refusal);
   }
 
   #delegate(remote: RemoteJob, asked: Delegation): Promise<Delegated> {
@@ -512,8 +509,8 @@ export class RemoteWorker implements Worker {
       input,
       delegateId,
       workerSequence,
-      ...(leaseRequest && { leaseRequest }),
-      ...(expiresAt !== undefined && { leaseConstraints: { expires_at: expiresAt } }),
+      ...(leaseRequest && { capabilities: leaseRequest }),
+      ...(expiresAt !== undefined && { expiresAt }),
     });
   }
 
@@ -527,7 +524,7 @@ export class RemoteWorker implements Worker {
       if (event.type !== "job.emitted" || event.kind !== "tool_result") continue;
       const body: unknown = JSON.parse(event.body);
       if (!isObject(body) || body["call_id"] !== delegateId) continue;
-      throw ArcpError.fromPayload(body["error"]);
+      throw refusedBefore(body["error"]);
     }
     return await this.#delegateNow(remote, asked);
   }
@@ -535,7 +532,7 @@ export class RemoteWorker implements Worker {
   #childOf(parent: Job, childId: string): Delegated {
     const id = toJobId(childId);
     const isChild = this.#look((jobs) => jobs.byId.get(id)?.parentId === parent.id);
-    if (!isChild) throw new ArcpError("JOB_NOT_FOUND", `there is no job ${childId}`);
+    if (!isChild) throw new WorkError("job_not_found", `there is no job ${childId}`);
     return this.#runtime.delegation.delegated(parent, id);
   }
 
@@ -584,7 +581,7 @@ function readAmounts(texts: readonly string[]): readonly Amount[] {
   return texts.map((text) => {
     const amount = parseAmount(text);
     if (amount) return amount;
-    throw new ArcpError("INVALID_REQUEST", "an amount is written like USD:1.50");
+    throw new WorkError("invalid_argument", "an amount is written like USD:1.50");
   });
 }
 
@@ -597,10 +594,29 @@ function countChunk(remote: RemoteJob, body: unknown): void {
   const { chunkBytesMax, resultBytesMax } = resultLimits;
   if (bytes <= chunkBytesMax && remote.streamedBytes <= resultBytesMax) return;
   const message = `a result has at most ${resultBytesMax} bytes, and a piece of it ${chunkBytesMax}`;
-  throw new ArcpError("INTERNAL_ERROR", message);
+  throw new WorkError("internal_error", message);
 }
 
-function toError(error: unknown): ArcpError {
-  if (isArcpError(error)) return error;
-  return new ArcpError("INTERNAL_ERROR", "it failed");
+function toError(error: unknown): WorkError {
+  if (error instanceof WorkError) return error;
+  return new WorkError("internal_error", "it failed");
+}
+
+type ToldError = NonNullable<(ToWorker & { readonly type: "answer" })["error"]>;
+
+/** As it goes to a worker. */
+function told(error: WorkError): ToldError {
+  const { toldCode: code, message, retryable, details } = error;
+  return { code, message: message || code, retryable, ...(details && { details }) };
+}
+
+/** What the result of a tool says: an earlier process of ours refused it. */
+function refusedBefore(error: unknown): WorkError {
+  const { code, message, retryable, details } = isObject(error) ? error : {};
+  return failureError({
+    code: typeof code === "string" ? code : "internal_error",
+    message: typeof message === "string" ? message : "it was refused",
+    isRetryable: retryable === true,
+    ...(isObject(details) && { details: JSON.stringify(details) }),
+  });
 }

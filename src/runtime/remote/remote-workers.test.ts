@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Handler } from "../../arcp-context.ts";
 import { limits as clientLimits } from "../../client/worker/limits.ts";
 import { type WorkerAgent, WorkerProgram } from "../../client/worker/worker-program.ts";
 import { type JobId, parseAmount, sessionId } from "../../core/index.ts";
@@ -10,7 +11,6 @@ import { collectLines } from "../../testing/collected-lines.ts";
 import { openSession } from "../../testing/commands.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import { openPlane, turns } from "../../testing/test-plane.ts";
-import type { Handler } from "../in-process.ts";
 import { type JobRequest, Runtime, type RuntimeOptions } from "../runtime.ts";
 import { limits } from "./limits.ts";
 import { RemoteWorkers, type RemoteWorkersOptions } from "./remote-workers.ts";
@@ -219,7 +219,7 @@ test("a handler that throws, streams or delegates does so from elsewhere too", a
   assert.match((await lastOf("throw")) ?? "", /; INTERNAL_ERROR$/);
   assert.match((await lastOf("stream")) ?? "", /"data":"all of it".*"more":false\}; undefined$/);
   assert.match((await lastOf("spend")) ?? "", /"spent"$/);
-  assert.match((await lastOf("delegate")) ?? "", /LEASE_SUBSET_VIOLATION.*; \{"got":7\}$/);
+  assert.match((await lastOf("delegate")) ?? "", /grant_too_wide.*; \{"got":7\}$/);
 });
 
 test("[ARCP-178] a job elsewhere may ask anew for a child that was interrupted, and for no other by the same name", async () => {
@@ -587,7 +587,7 @@ test("a job that is too long for its worker to read fails, and is not sent", asy
   const capabilities = { "tool.call": ["é".repeat(3_000)] };
   const id = await scene.submit({ capabilities });
   await turns();
-  assert.deepEqual(await scene.told(id), [begun, "INTERNAL_ERROR"]);
+  assert.deepEqual(await scene.told(id), [begun, "internal_error"]);
   assert.deepEqual(sent, ["x-vendor.tipstaff.worker.welcome"]);
 });
 

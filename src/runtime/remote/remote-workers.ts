@@ -5,7 +5,7 @@
  */
 import { limits as coreLimits, type JobId } from "../../core/index.ts";
 import { type Clock, SteadyClock } from "../../plane/index.ts";
-import type { JsonObject } from "../../wire/arcp/index.ts";
+import type { JsonObject } from "../../wire/work/index.ts";
 import {
   type Introduction,
   prefix,

@@ -2,9 +2,10 @@
  * What events say, by kind. What others send is passed on as it is, with a view of it in which their spellings
  * are one (ARCP-122); what we send, `body-rules.ts` checks.
  */
-import type { Chunk } from "./chunks.ts";
+import { type Chunk, readChunk } from "../work/chunks.ts";
+import { isLogLevel, type LogLevel } from "../work/events.ts";
 import { type ReceivedError, readError } from "./errors.ts";
-import { isInteger, isObject, type JsonObject } from "./fields.ts";
+import { isObject, type JsonObject } from "./fields.ts";
 import { type LeaseShape, readAnyLease } from "./parts.ts";
 
 export const kinds = [
@@ -21,9 +22,6 @@ export const kinds = [
 ] as const;
 
 export type Kind = (typeof kinds)[number];
-
-export const logLevels = ["trace", "debug", "info", "warn", "error", "critical"] as const;
-export type LogLevel = (typeof logLevels)[number];
 
 export function isKind(kind: string): kind is Kind {
   return kinds.some((each) => each === kind);
@@ -170,13 +168,8 @@ const views: Readonly<Record<Kind, (body: JsonObject) => BodyView | undefined>> 
     return { kind: "progress", current, total: numberOf(body["total"]), units, message };
   },
   result_chunk: (body) => {
-    const { chunk_seq: chunkSeq, more } = body;
-    const resultId = textOf(body["result_id"]);
-    const data = textOf(body["data"]);
-    const encoding = body["encoding"] ?? "utf8";
-    if (resultId === undefined || data === undefined || typeof more !== "boolean") return undefined;
-    if (!isInteger(chunkSeq) || (encoding !== "utf8" && encoding !== "base64")) return undefined;
-    return { kind: "result_chunk", resultId, chunkSeq, data, encoding, more };
+    const chunk = readChunk({ ...body, encoding: body["encoding"] ?? "utf8" });
+    return chunk && { kind: "result_chunk", ...chunk };
   },
 };
 
@@ -185,10 +178,6 @@ function levelOf(value: unknown): LogLevel {
   if (level === "warning") return "warn";
   if (level === "fatal") return "critical";
   return isLogLevel(level) ? level : "info";
-}
-
-export function isLogLevel(value: unknown): value is LogLevel {
-  return logLevels.some((each) => each === value);
 }
 
 function textOf(value: unknown): string | undefined {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { encodeBase64, splitText } from "../work/chunks.ts";
 import { printEventPayload } from "./answers.ts";
-import { encodeBase64, splitText } from "./chunks.ts";
 import {
   dialectOfHello,
   dialectOfWelcome,

@@ -3,6 +3,7 @@
  * reading at the first that it does not like; its runtime has forms of its own. A session speaks a dialect
  * from one hello to the next.
  */
+import { type ChunkSize, usualChunk } from "../work/chunks.ts";
 import type { Envelope } from "./envelope.ts";
 import type { ErrorCode } from "./errors.ts";
 import { isObject, type JsonObject } from "./fields.ts";
@@ -32,8 +33,6 @@ export type DialectTraits = {
   readonly issueWithinMs: number | undefined;
 };
 
-export type ChunkSize = { readonly bytesMax: number; readonly printedBytesMax: number };
-
 const messageBytesMax = 1_048_576;
 const lineBytesMax = 65_536;
 
@@ -44,11 +43,9 @@ export const pythonFrames: { readonly messageBytesMax: number; readonly lineByte
 };
 
 /**
- * Not only Python's client reads no more. The marks here let a bundle leave `dialects` out, which is for runtimes: a
- * bundler takes a look at `limits` for something that must be done.
+ * The mark lets a bundle leave `dialects` out, which is for runtimes: a bundler takes a look at `limits` for something
+ * that must be done.
  */
-const usualChunk: ChunkSize = /* @__PURE__ */ chunkWithin(messageBytesMax, "chunkBytes");
-
 export const dialects: Readonly<Record<Dialect, DialectTraits>> = {
   spec: {
     rejectWith: "job.error",
@@ -65,14 +62,15 @@ export const dialects: Readonly<Record<Dialect, DialectTraits>> = {
     messageBytesMax,
     lineBytesMax,
     chunk: usualChunk,
-    lineChunk: /* @__PURE__ */ chunkWithin(lineBytesMax, "lineChunkBytes"),
+    lineChunk: /* @__PURE__ */ lineChunkWithin(lineBytesMax),
     issueWithinMs: 4_000,
   },
 };
 
 /** Its frame has room for the envelope. */
-function chunkWithin(frameBytesMax: number, size: "chunkBytes" | "lineChunkBytes"): ChunkSize {
-  return { bytesMax: limits[size], printedBytesMax: frameBytesMax - limits.headBytesMax };
+function lineChunkWithin(frameBytesMax: number): ChunkSize {
+  const { lineChunkBytes, headBytesMax } = limits;
+  return { bytesMax: lineChunkBytes, printedBytesMax: frameBytesMax - headBytesMax };
 }
 
 /** Only that client offers a list of agents, and has ids without a prefix (PYR-1). */

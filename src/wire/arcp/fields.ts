@@ -4,39 +4,23 @@
  * with a stand-in, so that a reader is a straight line and the verdict comes at its end (`done`).
  * A `null` is the same as nothing (ARCP-7), and fields that nobody asks for are nobody's business (ARCP-8).
  */
+import { isInteger, isObject, type JsonObject, type Problem, problemAt } from "../work/json.ts";
 import { limits } from "./limits.ts";
 import { readTimestamp } from "./timestamps.ts";
 
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-/** One line under 300 characters that begins with the path. */
-export type Problem = { readonly path: string; readonly message: string };
+export {
+  isDeeper,
+  isInteger,
+  isObject,
+  isTooDeep,
+  type JsonObject,
+  type Problem,
+  problemAt,
+} from "../work/json.ts";
 
 export type Read<Value> =
   | { readonly value: Value; readonly problem?: never }
   | { readonly problem: Problem; readonly value?: never };
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** Whether something is nested deeper than this many levels. Goes no deeper itself. */
-export function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if (levels === 0) return true;
-  const held: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-  return held.some((each) => isDeeper(each, levels - 1));
-}
-
-/** Whether it is nested deeper than readers must follow. Those whose JSON is short cannot be. */
-export function isTooDeep(value: unknown, length: number): boolean {
-  return length > limits.depthMax * 2 && isDeeper(value, limits.depthMax);
-}
-
-export function problemAt(path: string, expectation: string): Problem {
-  const message = `${path} must be ${expectation}`;
-  return { path, message: message.slice(0, limits.problemLengthMax - 1) };
-}
 
 type Length = { readonly max?: number };
 type Range = { readonly min: number };
@@ -172,10 +156,6 @@ export class Fields {
 
 export function cutWords(text: string): string {
   return text.length <= limits.wordsLengthMax ? text : text.slice(0, limits.wordsLengthMax);
-}
-
-export function isInteger(value: unknown): value is number {
-  return Number.isSafeInteger(value);
 }
 
 function isTexts(value: unknown): value is readonly string[] {

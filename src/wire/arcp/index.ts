@@ -1,4 +1,16 @@
 export {
+  Assembly,
+  type Chunk,
+  type ChunkEncoding,
+  type ChunkSize,
+  decodeBase64,
+  decodedBytes,
+  encodeBase64,
+  splitBytes,
+  splitText,
+} from "../work/chunks.ts";
+export type { LogLevel } from "../work/events.ts";
+export {
   type Accepted,
   type AgentOffer,
   type Cancelled,
@@ -28,22 +40,11 @@ export {
   type Subscribed,
   type Welcome,
 } from "./answers.ts";
-export { type BodyView, type LogLevel, normaliseBody } from "./bodies.ts";
+export { type BodyView, normaliseBody } from "./bodies.ts";
 export { checkBody, isBeyondTotal } from "./body-rules.ts";
 export { canonicalJson, submitFingerprint } from "./canonical.ts";
 export { messageTypes } from "./catalogue.ts";
 export {
-  Assembly,
-  type Chunk,
-  type ChunkEncoding,
-  decodeBase64,
-  decodedBytes,
-  encodeBase64,
-  splitBytes,
-  splitText,
-} from "./chunks.ts";
-export {
-  type ChunkSize,
   type Dialect,
   type DialectOption,
   type DialectTraits,
@@ -154,3 +155,4 @@ export {
   isVendorName,
 } from "./vendor.ts";
 export { implementationVersion, protocolVersion } from "./version.ts";
+export { arcpCodeOf, workCodes } from "./work-codes.ts";

@@ -2,25 +2,19 @@
  * Where in a trace something was asked for, as W3C's Trace Context writes it: the values of the two headers that
  * HTTP has for it. A frame carries them in its extensions (ARCP-183).
  */
+import { printTraceparent, type TraceHeaders, type TracePoint } from "../work/trace.ts";
 import { isObject, type JsonObject } from "./fields.ts";
 import { traceContextFrom } from "./ids.ts";
 import { limits } from "./limits.ts";
 
-export type TraceHeaders = { readonly traceparent: string; readonly tracestate?: string };
+export {
+  printTraceparent,
+  type TraceHeaders,
+  type TracePoint,
+  traceHeadersOf,
+} from "../work/trace.ts";
 
 export const traceHeadersKey = "x-vendor.opentelemetry.tracecontext";
-
-/** What they say, one by one. */
-export type TracePoint = {
-  readonly traceId: string;
-  readonly spanId: string;
-  /** One byte, of which the lowest bit says that the trace is recorded. */
-  readonly flags: number;
-};
-
-export function printTraceparent({ traceId, spanId, flags }: TracePoint): string {
-  return `00-${traceId}-${spanId}-${(flags & 255).toString(16).padStart(2, "0")}`;
-}
 
 /** Flags may be any, and a later version may say more: what is known of it is read. */
 export function readTraceparent(text: string): TracePoint | undefined {
@@ -47,14 +41,4 @@ export function readTraceHeaders(carried: unknown): TraceHeaders | undefined {
     tracestate.length <= limits.tracestateLengthMax &&
     /^[\x20-\x7e]+$/.test(tracestate);
   return { traceparent: printTraceparent(point), ...(isState && { tracestate }) };
-}
-
-/**
- * Of a trace of which only the id is known: below a span that nobody has, the same one for all who know no more.
- * It counts as recorded, because whoever named a trace wants to see it.
- */
-export function traceHeadersOf(traceId: string): TraceHeaders {
-  const [first, second] = [traceId.slice(0, 16), traceId.slice(16)];
-  const spanId = /^0+$/.test(second) ? first : second;
-  return { traceparent: printTraceparent({ traceId, spanId, flags: 1 }) };
 }

@@ -4,6 +4,7 @@
  * sides, so that either may be the older one.
  */
 import {
+  arcpCodeOf,
   type ChunkSize,
   type Credential,
   Fields,
@@ -327,7 +328,7 @@ export function printFromWorker(said: FromWorker): JsonObject {
       };
     }
     case "error":
-      return { ...printNumbered(said), ...printError(said.error) };
+      return { ...printNumbered(said), ...printTold(said.error) };
     case "authorize":
       return { ...printRequest(said), capability: said.capability, target: said.target };
     case "reserve":
@@ -532,11 +533,11 @@ export function printToWorker(said: ToWorker): JsonObject {
     case "ack":
       return printNumbered(said);
     case "invalid":
-      return { ...printNumbered(said), error: printError(said.error) };
+      return { ...printNumbered(said), error: printTold(said.error) };
     case "answer": {
       const { requestId, value, error } = said;
       return error
-        ? { request_id: requestId, error: printError(error) }
+        ? { request_id: requestId, error: printTold(error) }
         : { request_id: requestId, ...(value !== undefined && { value }) };
     }
     case "cancel":
@@ -544,4 +545,9 @@ export function printToWorker(said: ToWorker): JsonObject {
     case "drop":
       return printHeld(said);
   }
+}
+
+/** Codes travel in ARCP's words, as the rest of a session does. */
+function printTold(error: ReceivedError): JsonObject {
+  return printError({ ...error, code: arcpCodeOf(error.code) });
 }

@@ -1,8 +1,17 @@
 /** Results in pieces: how a long one is cut, and how pieces become one again (ARCP-124 to 128). */
-import { isInteger, type Problem, problemAt } from "./fields.ts";
+import { isInteger, isObject, type Problem, problemAt } from "./json.ts";
 import { limits } from "./limits.ts";
 
 export type ChunkEncoding = "utf8" | "base64";
+
+/** How long a chunk may be: decoded, and inside a printed message, where escapes take their share. */
+export type ChunkSize = { readonly bytesMax: number; readonly printedBytesMax: number };
+
+/** For readers that say nothing else: not only Python's ARCP client reads at most 1 MiB a message. */
+export const usualChunk: ChunkSize = {
+  bytesMax: limits.chunkBytes,
+  printedBytesMax: limits.chunkPrintedBytes,
+};
 
 export type Chunk = {
   readonly resultId: string;
@@ -11,6 +20,16 @@ export type Chunk = {
   readonly encoding: ChunkEncoding;
   readonly more: boolean;
 };
+
+/** A `result_chunk` as it was received; undefined if it is none. */
+export function readChunk(body: unknown): Chunk | undefined {
+  if (!isObject(body)) return undefined;
+  const { result_id: resultId, chunk_seq: chunkSeq, data, encoding = "utf8", more } = body;
+  const isNamed = typeof resultId === "string" && isInteger(chunkSeq);
+  if (!isNamed || typeof data !== "string" || typeof more !== "boolean") return undefined;
+  if (encoding !== "utf8" && encoding !== "base64") return undefined;
+  return { resultId, chunkSeq, data, encoding, more };
+}
 
 /**
  * Pieces of at most so many bytes of UTF-8, never inside of a surrogate pair (ARCP-125); and, if it is asked

@@ -1,0 +1,61 @@
+/**
+ * Our own codes in ARCP's words. Codes that are not here are the agent's own, or those of a log that was written when
+ * jobs failed with ARCP's codes; they stay as they are.
+ */
+import type { ErrorCode } from "./errors.ts";
+
+export type WorkCode =
+  | "invalid_argument"
+  | "permission_denied"
+  | "grant_expired"
+  | "budget_exhausted"
+  | "grant_too_wide"
+  | "job_not_found"
+  | "attempt_over"
+  | "key_reused"
+  | "skill_not_found"
+  | "skill_version_not_found"
+  | "session_gone"
+  | "question_not_found"
+  | "question_closed"
+  | "answer_invalid"
+  | "job_cancelled"
+  | "job_timed_out"
+  | "limit_reached"
+  | "unavailable"
+  | "worker_lost"
+  | "credentials_lost"
+  | "internal_error";
+
+export const workCodes: Readonly<Record<WorkCode, ErrorCode>> = {
+  invalid_argument: "INVALID_REQUEST",
+  permission_denied: "PERMISSION_DENIED",
+  grant_expired: "LEASE_EXPIRED",
+  budget_exhausted: "BUDGET_EXHAUSTED",
+  grant_too_wide: "LEASE_SUBSET_VIOLATION",
+  job_not_found: "JOB_NOT_FOUND",
+  attempt_over: "CANCELLED",
+  key_reused: "DUPLICATE_KEY",
+  skill_not_found: "AGENT_NOT_AVAILABLE",
+  skill_version_not_found: "AGENT_VERSION_NOT_AVAILABLE",
+  session_gone: "RESUME_WINDOW_EXPIRED",
+  question_not_found: "INVALID_REQUEST",
+  question_closed: "INVALID_REQUEST",
+  answer_invalid: "INVALID_REQUEST",
+  job_cancelled: "CANCELLED",
+  job_timed_out: "TIMEOUT",
+  limit_reached: "INTERNAL_ERROR",
+  unavailable: "INTERNAL_ERROR",
+  worker_lost: "INTERNAL_ERROR",
+  credentials_lost: "INTERNAL_ERROR",
+  internal_error: "INTERNAL_ERROR",
+};
+
+/** No plain look into the object: a code may come from an agent, and be the name of anything. */
+export function arcpCodeOf(code: string): string {
+  return isWorkCode(code) ? workCodes[code] : code;
+}
+
+function isWorkCode(code: string): code is WorkCode {
+  return Object.hasOwn(workCodes, code);
+}

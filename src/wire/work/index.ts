@@ -1,0 +1,17 @@
+export {
+  Assembly,
+  type Chunk,
+  type ChunkEncoding,
+  type ChunkSize,
+  decodeBase64,
+  decodedBytes,
+  encodeBase64,
+  readChunk,
+  splitBytes,
+  splitText,
+  usualChunk,
+} from "./chunks.ts";
+export { checkEvent, type EventKind, eventKinds, type LogLevel } from "./events.ts";
+export { isObject, isTooDeep, type JsonObject, type Problem } from "./json.ts";
+export { limits } from "./limits.ts";
+export { type TraceHeaders, traceHeadersOf } from "./trace.ts";
