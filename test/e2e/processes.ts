@@ -57,9 +57,11 @@ export interface SmallDisk extends Disposable {
  */
 export async function openSmallDisk(megabytes: number): Promise<SmallDisk | undefined> {
   const directory = scratch();
-  const mount = `mount -t tmpfs -o size=${megabytes}m,mode=0700 tmpfs "$0" && echo mounted && exec cat`;
-  const words = ["--user", "--map-root-user", "--mount", "sh", "-c", mount, directory.path];
-  const holder = spawn("unshare", words, { stdio: ["pipe", "pipe", "ignore"] });
+  const size = `size=${megabytes}m,mode=0700`;
+  const words = ["--user", "--map-root-user", "--mount", "python3", "-c", mounting];
+  const holder = spawn("unshare", [...words, directory.path, size], {
+    stdio: ["pipe", "pipe", "ignore"],
+  });
   const [said] = await Promise.race([once(holder.stdout, "data"), once(holder, "close")]).catch(
     (cause: unknown) => [cause],
   );
@@ -77,6 +79,17 @@ export async function openSmallDisk(megabytes: number): Promise<SmallDisk | unde
   assert(process.env["CI"] !== "true", `no file system was mounted in a user namespace: ${said}`);
   return undefined;
 }
+
+/** Debian's `mount` is not one of its essential packages. Waits until it is told to end. */
+const mounting = `
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+directory, options = (word.encode() for word in sys.argv[1:])
+if libc.mount(b"tmpfs", directory, b"tmpfs", ctypes.c_ulong(0), options) != 0:
+    sys.exit(os.strerror(ctypes.get_errno()))
+print("mounted", flush=True)
+sys.stdin.read()
+`;
 
 export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
 
