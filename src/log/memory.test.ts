@@ -5,7 +5,7 @@ import { logContract } from "./contract.ts";
 import { limits } from "./limits.ts";
 import { MemoryLog } from "./memory.ts";
 
-logContract("memory", async () => ({
+logContract("memory", { isKept: false }, async () => ({
   open: async () => new MemoryLog(),
   async [Symbol.asyncDispose]() {},
 }));

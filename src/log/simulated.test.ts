@@ -9,7 +9,7 @@ import { logContract } from "./contract.ts";
 
 const sections = [{ name: "policy", rows: [] }] as const;
 
-logContract("simulated", async () => {
+logContract("simulated", { isKept: true }, async () => {
   const disk = new SimulatedDisk();
   return {
     open: async () => SimulatedLog.open({ disk }),

@@ -28,7 +28,7 @@ import { verifyLog } from "./verify.ts";
 
 const never = new AbortController().signal;
 
-logContract("sqlite", async () => {
+logContract("sqlite", { isKept: true }, async () => {
   const directory = await temporaryDirectory();
   return {
     open: async () => SqliteLog.open(directory.path),
