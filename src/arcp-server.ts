@@ -2,11 +2,11 @@
  * A runtime for agents in one object: the log, the one writer, who does the work, and the ARCP door, put together.
  * In a program of its own, or inside another one's HTTP server; `tipstaff up` has one beside its other doors.
  */
-import { createHash, randomFillSync, timingSafeEqual } from "node:crypto";
+import { createHash, timingSafeEqual } from "node:crypto";
 import type { Server } from "node:http";
 import manifest from "../package.json" with { type: "json" };
 import { type Handler, JobContext } from "./arcp-context.ts";
-import type { Job, SessionId } from "./core/index.ts";
+import type { Job } from "./core/index.ts";
 import {
   type Accepted,
   type ArcpDoor,
@@ -28,17 +28,15 @@ import { type Clock, keepTime, type Outcome, Plane, SteadyClock } from "./plane/
 import {
   type AgentOptions,
   type Around,
-  type IdKind,
   type JobRequest,
   type Logger,
   type Provisioner,
   type RunContextOptions,
-  Runtime,
+  type Runtime,
   type RuntimeOptions,
   type Submitted,
   withFields,
 } from "./runtime/index.ts";
-import { RemoteWorkers } from "./runtime/remote/index.ts";
 import type { Transport } from "./transport/index.ts";
 import type { Upgrades, WebSocketServing } from "./transport/websocket/index.ts";
 import {
@@ -46,11 +44,11 @@ import {
   arcpCodeOf,
   type DialectOption,
   type JsonObject,
-  monotonicUlids,
   type PeerName,
   type RejectionOptions,
 } from "./wire/arcp/index.ts";
 import type { WorkerOffer } from "./wire/worker/index.ts";
+import { openWork, type Work, type WorkOptions } from "./work.ts";
 
 export { type DelegateOptions, type Handler, JobContext } from "./arcp-context.ts";
 export {
@@ -202,8 +200,7 @@ export type ARCPServerOptions = DoorSettings & {
 
 export class ARCPServer implements AsyncDisposable {
   readonly plane: Plane;
-  readonly #runtime: Runtime;
-  readonly #remoteWorkers: RemoteWorkers;
+  readonly #work: Work;
   readonly #door: ArcpDoor;
   readonly #wrap: (transport: Transport) => Transport;
   readonly #vendorHandlers = new Map<string, VendorHandler>();
@@ -235,48 +232,28 @@ export class ARCPServer implements AsyncDisposable {
     return server;
   }
 
-  /** On a plane that is there already, and is closed by whoever opened it. */
-  constructor(plane: Plane, clock: Clock, settings: DoorSettings) {
+  /**
+   * On a plane that is there already, and is closed by whoever opened it. `work` is given where other doors have jobs
+   * too; it is closed with the server. The settings that are about jobs are then those that it was opened with.
+   */
+  constructor(
+    plane: Plane,
+    clock: Clock,
+    settings: DoorSettings,
+    work: Work = openWork(plane, workOptionsOf(clock, settings)),
+  ) {
     checkNumbers(settings);
-    const { logger, authorizeObserve, runtime, features, bearer } = settings;
-    const { onFault = logger ? faultsTo(logger) : warn } = settings;
-    const { provisioner, onRevocationFailure, onIssueFailure } = settings;
-    const { around, wrap = asItIs, onAgentError } = settings;
+    const { authorizeObserve, runtime, features, bearer } = settings;
+    const { provisioner } = settings;
+    const onFault = faultHandlerOf(settings);
+    const { wrap = asItIs } = settings;
     this.plane = plane;
     this.#graceMs = settings.closeGraceMs ?? settings.cancelGraceMs ?? limits.cancelGraceMs;
     this.#wrap = wrap;
-    const { requireModelLease = true, workingDirectory } = settings;
-    const newUlid = monotonicUlids({ nowMs: () => clock.nowMs(), fill: randomFillSync });
-    this.#runtime = new Runtime({
-      plane,
-      newId: (kind) => `${prefixes[kind]}_${newUlid()}`,
-      rules: {
-        allowsUnnamedModels: !requireModelLease,
-        ...(workingDirectory !== undefined && { workingDirectory }),
-      },
-      clock,
-      ...(provisioner && { provisioner }),
-      ...(onRevocationFailure && { onRevocationFailure }),
-      ...(onIssueFailure && { onIssueFailure }),
-      ...(around && { around: inArcpCodes(around) }),
-      pace: (sessionId: SessionId) => this.#door.pace(sessionId),
-      chunkOf: (sessionId: SessionId) => this.#door.chunkOf(sessionId),
-      resultBytesMax: settings.resultBytesMax,
-      jobsOfPrincipalMax: settings.jobsPerPrincipalMax,
-      isSpendLimit: settings.isSpendLimit,
-      logger,
-      onAgentError: onAgentError && ((error, job) => onAgentError(error, seen(job))),
-      onFault,
-    });
-    const { mayWork = () => false, workerGraceMs: graceMs } = settings;
-    this.#remoteWorkers = new RemoteWorkers(this.#runtime, {
-      clock,
-      mayWork,
-      ...(graceMs !== undefined && { graceMs }),
-    });
+    this.#work = work;
     this.#door = openArcpDoor({
       plane,
-      runtime: this.#runtime,
+      runtime: work.runtime,
       clock,
       name: runtime ?? { name: "tipstaff", version: manifest.version },
       verify: typeof bearer === "function" ? bearer : tableOf(bearer),
@@ -300,14 +277,14 @@ export class ARCPServer implements AsyncDisposable {
         authorizeObserve &&
         ((principal, job, operation) => authorizeObserve(principal, seen(job), operation)),
       vendorHandlers: this.#vendorHandlers,
-      vendorFamilies: [this.#remoteWorkers],
+      vendorFamilies: [work.remoteWorkers],
       onFault,
     });
   }
 
   /** Until what it answers is disposed. */
   registerAgent(name: string, handler: Handler, options?: AgentOptions): Disposable {
-    return this.#runtime.registerAgentWith(contextOf, name, handler, options);
+    return this.#work.runtime.registerAgentWith(contextOf, name, handler, options);
   }
 
   registerAgentVersion(name: string, version: string, handler: Handler): Disposable {
@@ -316,22 +293,22 @@ export class ARCPServer implements AsyncDisposable {
 
   /** Those that somebody offers just now. */
   get agents(): readonly AgentListing[] {
-    return this.#runtime.catalogue.list();
+    return this.#work.runtime.catalogue.list();
   }
 
   /** How many offer an agent, by its full name, and are connected just now. */
   workersOf(agent: string): number {
-    return this.#runtime.workersOf(agent);
+    return this.#work.runtime.workersOf(agent);
   }
 
   /** What the name means without a version. */
   setDefaultAgentVersion(name: string, version: string): void {
-    this.#runtime.catalogue.setDefault(name, version);
+    this.#work.runtime.catalogue.setDefault(name, version);
   }
 
   /** For callers that have no session here, and hear of their jobs otherwise: through other doors. */
   submit(request: Omit<JobRequest, "sessionId" | "requestId">): Promise<Outcome<Submitted>> {
-    return this.#runtime.submit(request);
+    return this.#work.submit(request);
   }
 
   /** Messages of a vendor's type go there. */
@@ -386,10 +363,10 @@ export class ARCPServer implements AsyncDisposable {
       await Promise.all([...this.#listening].map((serving) => serving.close()));
     });
     steps.use(this.#door);
-    steps.defer(() => this.#runtime.close({ graceMs: this.#graceMs }));
+    steps.defer(() => this.#work.close({ graceMs: this.#graceMs }));
     steps.defer(() => this.#door.sayGoodbye());
     // That they are cut off now is our doing, and none of their time is up because of it.
-    steps.use(this.#remoteWorkers);
+    steps.use(this.#work.remoteWorkers);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -406,14 +383,34 @@ const hello = { firstFrameBytesMax: limits.helloBytesMax } as const;
 /** Offered only where somebody makes credentials (ARCP-51). */
 const secret = "provisioned_credentials";
 
-const prefixes: Readonly<Record<IdKind, string>> = {
-  job: "job",
-  result: "res",
-  call: "call",
-  delegate: "del",
-  reservation: "rsv",
-  credential: "cred",
-};
+/** Settings of a server that are about jobs, in the runtime's words. */
+function workOptionsOf(clock: Clock, settings: DoorSettings): WorkOptions {
+  const { provisioner, onRevocationFailure, onIssueFailure, around, onAgentError } = settings;
+  const { requireModelLease = true, workingDirectory } = settings;
+  return {
+    clock,
+    rules: {
+      allowsUnnamedModels: !requireModelLease,
+      ...(workingDirectory !== undefined && { workingDirectory }),
+    },
+    ...(provisioner && { provisioner }),
+    ...(onRevocationFailure && { onRevocationFailure }),
+    ...(onIssueFailure && { onIssueFailure }),
+    ...(around && { around: inArcpCodes(around) }),
+    resultBytesMax: settings.resultBytesMax,
+    jobsOfPrincipalMax: settings.jobsPerPrincipalMax,
+    isSpendLimit: settings.isSpendLimit,
+    logger: settings.logger,
+    onAgentError: onAgentError && ((error, job) => onAgentError(error, seen(job))),
+    onFault: faultHandlerOf(settings),
+    mayWork: settings.mayWork,
+    workerGraceMs: settings.workerGraceMs,
+  };
+}
+
+function faultHandlerOf({ logger, onFault }: DoorSettings): (fault: unknown) => void {
+  return onFault ?? (logger ? faultsTo(logger) : warn);
+}
 
 /** In a time that does not tell how much of a token is right. */
 function tableOf(tokens: Readonly<Record<string, string>>): Verify {

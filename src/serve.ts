@@ -30,6 +30,7 @@ import {
   socketIn,
 } from "./transport/index.ts";
 import { FindView, Model, WorkView } from "./views/index.ts";
+import { openWork } from "./work.ts";
 
 export type ServeOptions = {
   readonly version: string;
@@ -147,19 +148,26 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       onFault: (fault, path) => warn(`${path} failed`, fault),
     }),
   );
-  const work = opened.use(
-    new ARCPServer(plane, clock, {
-      bearer: { [options.token]: "local" },
-      runtime: { name: "tipstaff", version: options.version },
-      closeGraceMs: stopMs,
-      cancelAcrossSessions: true,
-      logger: options.logger ?? loggerTo(warn),
-      // All who have the token are one user.
-      mayWork: () => true,
-      onFault: (fault) => warn("a session failed", fault),
-    }),
+  const logger = options.logger ?? loggerTo(warn);
+  const onJobFault = (fault: unknown): void => warn("a session failed", fault);
+  // All who have the token are one user.
+  const work = openWork(plane, { clock, logger, mayWork: () => true, onFault: onJobFault });
+  const arcpServer = opened.use(
+    new ARCPServer(
+      plane,
+      clock,
+      {
+        bearer: { [options.token]: "local" },
+        runtime: { name: "tipstaff", version: options.version },
+        closeGraceMs: stopMs,
+        cancelAcrossSessions: true,
+        logger,
+        onFault: onJobFault,
+      },
+      work,
+    ),
   );
-  const arcp = await openArcp(options, work);
+  const arcp = await openArcp(options, arcpServer);
   const { status } = options;
   const hostName = hostname();
   if (status?.emitters) {
@@ -225,7 +233,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
     grpc: grpc.places,
     http: httpPlaces,
     arcp,
-    work,
+    work: arcpServer,
     isNew,
     ...(statusDoor ? { status: statusDoor } : {}),
     makeLink: () => `/#key=${credentials.makeLink(Date.now(), Number.POSITIVE_INFINITY)}`,
@@ -233,7 +241,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
     [Symbol.asyncDispose]: async () => {
       isClosing = true;
       // All at once: nobody waits for another door's callers.
-      const doors = [grpc, work, ...http].map((door) => door[Symbol.asyncDispose]());
+      const doors = [grpc, arcpServer, ...http].map((door) => door[Symbol.asyncDispose]());
       await Promise.all(doors);
       await closing.disposeAsync();
     },

@@ -11,7 +11,6 @@ import {
   type JobId,
   printDecimal,
   type Refusal,
-  type SessionId,
   toNumber,
 } from "../core/index.ts";
 import {
@@ -75,7 +74,7 @@ export type Surroundings = {
   /** What is left to spend, by currency. */
   readonly budgetOf: (jobId: JobId) => Readonly<Record<string, BudgetRest>>;
   /** How long pieces of a result may be for who reads them. */
-  readonly chunkOf: (sessionId: SessionId | undefined) => ChunkSize | undefined;
+  readonly chunkOf: (job: Job) => ChunkSize | undefined;
   readonly resultBytesMax?: number | undefined;
   /** Whether what a tool threw says that somebody else's limit for spending is reached (ARCP-160). Never throws. */
   readonly isSpendLimit?: ((error: unknown) => boolean) | undefined;
@@ -361,7 +360,7 @@ export class RunContext {
     const id = resultId ?? this.#stream?.resultId ?? this.#surroundings.newId("result");
     const { chunkOf, resultBytesMax: bytesMax } = this.#surroundings;
     this.#stream ??= new ResultStream(id, (body) => this.#attempt.emit("result_chunk", body), {
-      chunk: chunkOf(this.#job.sessionIds[0]),
+      chunk: chunkOf(this.#job),
       bytesMax,
     });
     if (this.#stream.resultId === id) return this.#stream;

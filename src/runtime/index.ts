@@ -23,6 +23,7 @@ export {
   WorkError,
   type WorkErrorCode,
 } from "./errors.ts";
+export { type Followed, type Follower, Followers } from "./followers.ts";
 export { type ContextOf, execute, type Handler } from "./in-process.ts";
 export { limits } from "./limits.ts";
 export { type Fields, type Logger, withFields } from "./logger.ts";

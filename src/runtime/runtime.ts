@@ -18,12 +18,7 @@ import {
   jobId as toJobId,
 } from "../core/index.ts";
 import { type Clock, type Outcome, type Plane, SteadyClock } from "../plane/index.ts";
-import {
-  type ChunkSize,
-  type JsonObject,
-  type TraceHeaders,
-  usualChunk,
-} from "../wire/work/index.ts";
+import type { JsonObject, TraceHeaders } from "../wire/work/index.ts";
 import { Attempt, over } from "./attempt.ts";
 import { Catalogue, fullName, type Offer } from "./catalogue.ts";
 import { type BudgetRest, type DelegateOptions, RunContext, restOf } from "./context.ts";
@@ -36,6 +31,7 @@ import {
 import { Delegation } from "./delegation.ts";
 import { Endings } from "./endings.ts";
 import { toWorkError, WorkError } from "./errors.ts";
+import { Followers } from "./followers.ts";
 import { type ContextOf, type Handler, InProcessWorker } from "./in-process.ts";
 import { limits } from "./limits.ts";
 import { Line, type Turn } from "./line.ts";
@@ -48,10 +44,6 @@ export type RuntimeOptions = {
   /** Ids that nobody had before. */
   readonly newId: (kind: IdKind) => string;
   readonly rules?: Rules;
-  /** What a job of a session waits for before it says more: whoever listens there is far behind. */
-  readonly pace?: (sessionId: SessionId) => Promise<void> | undefined;
-  /** How long pieces of results may be for who listens to a session. */
-  readonly chunkOf?: (sessionId: SessionId) => ChunkSize | undefined;
   /** Unfinished jobs that one principal may have; 50,000 by default. */
   readonly jobsOfPrincipalMax?: number | undefined;
   /** Of all pieces of one result, decoded. */
@@ -135,6 +127,8 @@ export type Submitted = {
 export class Runtime implements Disposable {
   readonly catalogue: Catalogue = new Catalogue();
   readonly delegation: Delegation;
+  /** Whoever reads what jobs emit, added by doors. */
+  readonly followers: Followers = new Followers();
   readonly plane: Plane;
   readonly logger: Logger;
   readonly #options: RuntimeOptions;
@@ -204,7 +198,7 @@ export class Runtime implements Disposable {
     const surroundings = {
       newId,
       workingDirectory: rules.workingDirectory,
-      chunkOf: (sessionId: SessionId | undefined) => this.chunkOf(sessionId),
+      chunkOf: (job: Job) => this.followers.chunkOf(job),
       resultBytesMax,
       isSpendLimit: guarded(onFault, isSpendLimit, false),
       logger: this.#options.logger,
@@ -291,12 +285,6 @@ export class Runtime implements Disposable {
     return this.#provisioning?.of(jobId) ?? [];
   }
 
-  /** How long pieces of results may be for who listens to a session. */
-  chunkOf(sessionId: SessionId | undefined): ChunkSize {
-    const chunk = sessionId === undefined ? undefined : this.#options.chunkOf?.(sessionId);
-    return chunk ?? usualChunk;
-  }
-
   /** What is left to a job, by currency. */
   budgetOf(jobId: JobId): Readonly<Record<string, BudgetRest>> {
     const budget = this.plane.peek(({ jobs }) => jobs.budgets.get(jobId) ?? []);
@@ -379,13 +367,13 @@ export class Runtime implements Disposable {
   }
 
   /** The last execution of a job that runs. */
-  attemptOf({ id: jobId, attempt, sessionIds }: Job): Attempt {
+  attemptOf(job: Job): Attempt {
+    const { id: jobId, attempt } = job;
     const known = this.#attempts.get(jobId);
     if (known?.attempt === attempt) return known;
-    const { plane, rules = {}, pace } = this.#options;
-    const [sessionId] = sessionIds;
-    const own = sessionId !== undefined && pace ? () => pace(sessionId) : undefined;
-    const made = new Attempt({ plane, jobId, attempt, rules, pace: own });
+    const { plane, rules = {} } = this.#options;
+    const pace = (): Promise<void> | undefined => this.followers.paceOf(job);
+    const made = new Attempt({ plane, jobId, attempt, rules, pace });
     this.#attempts.set(jobId, made);
     return made;
   }

@@ -147,8 +147,6 @@ export class DoorScene implements AsyncDisposable {
     this.runtime = new Runtime({
       plane,
       newId: (kind) => `${prefixes[kind]}_${newUlid()}`,
-      pace: (sessionId) => this.door.pace(sessionId),
-      chunkOf: (sessionId) => this.door.chunkOf(sessionId),
       clock,
       ...(provisioner && { provisioner }),
       onFault,

@@ -52,6 +52,14 @@ const offences: Readonly<Record<string, { readonly source: Source; readonly told
     source: { path: "client/arcp/x.ts", text: 'import { x } from "../worker/index.ts";' },
     told: /client may not import client\/worker/,
   },
+  "the runtime learns a protocol": {
+    source: { path: "runtime/x.ts", text: 'import { ArcpError } from "../wire/arcp/index.ts";' },
+    told: /runtime may not import wire\/arcp\/index.ts/,
+  },
+  "a part of the runtime learns a protocol": {
+    source: { path: "runtime/remote/x.ts", text: 'import "../../wire/arcp/index.ts";' },
+    told: /runtime may not import wire\/arcp\/index.ts/,
+  },
   "someone builds on the command line": {
     source: { path: "serve.ts", text: 'import { main } from "./cli/main.ts";' },
     told: /serve.ts may not import cli/,

@@ -84,8 +84,10 @@ export const rooms: Readonly<Record<string, Room>> = {
   testing: { rooms: [...upToTesting, "arcp-context.ts"], packages: ["node:*", "@grpc/grpc-js"] },
   // What an agent that speaks ARCP's words is given: in this process, and in a worker's.
   "arcp-context.ts": { rooms: ["wire", "runtime"], packages: [] },
-  "arcp-server.ts": { rooms: [...upToTesting, "arcp-context.ts"], packages: ["node:*"] },
-  "serve.ts": { rooms: [...upToTesting, "arcp-server.ts"], packages: ["node:*"] },
+  // The runtime and its workers, for all doors that have jobs.
+  "work.ts": { rooms: ["core", "plane", "wire", "runtime"], packages: ["node:*"] },
+  "arcp-server.ts": { rooms: [...upToTesting, "arcp-context.ts", "work.ts"], packages: ["node:*"] },
+  "serve.ts": { rooms: [...upToTesting, "arcp-server.ts", "work.ts"], packages: ["node:*"] },
   "embedded.ts": { rooms: [...upToTesting, "serve.ts"], packages: ["node:*"] },
   "status.ts": { rooms: ["wire", "status-files"], packages: ["node:*"] },
   // How text and keys pass between a program and whoever sits before it.

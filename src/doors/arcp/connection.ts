@@ -12,7 +12,7 @@ import {
   sessionId as toSessionId,
 } from "../../core/index.ts";
 import type { Entry } from "../../log/index.ts";
-import { isDelegated, traceIdOf } from "../../runtime/index.ts";
+import { type Follower, isDelegated, traceIdOf } from "../../runtime/index.ts";
 import type { Frame, Transport } from "../../transport/index.ts";
 import {
   ArcpError,
@@ -81,6 +81,8 @@ export class Connection implements Outlet {
   /** The last number that the other side says it has got. */
   #acknowledged = 0;
   #isLagTold = false;
+  /** Jobs of the session keep to its pace while it is connected. */
+  #following: Disposable | undefined;
   /** What its requests have taken since others had their turn. */
   #busyMs = 0;
   #hasSaidGoodbye = false;
@@ -349,6 +351,7 @@ export class Connection implements Outlet {
     };
     this.#acknowledged = afterEventSequence;
     connections.set(sessionId, this);
+    this.#following = runtime.followers.add({ sessionId }, followerOf(telling, this.chunk));
     void this.#step({ type: "accepted", sessionId });
     const welcome = printWelcome({
       runtime: name,
@@ -413,6 +416,7 @@ export class Connection implements Outlet {
     }
     const { sessionId, telling } = session;
     telling.close();
+    this.#following?.[Symbol.dispose]();
     if (this.#parts.connections.get(sessionId) === this) this.#parts.connections.delete(sessionId);
     this.#detach();
     this.#done.resolve(this.#detached);
@@ -539,4 +543,14 @@ export class Connection implements Outlet {
     this.#isLagTold = true;
     runtime.remark(jobId, "status", { phase: "back_pressure", message: `ack lag = ${lag}` });
   }
+}
+
+/** The pace is asked for with every event: a connection may be slow now, and keep up later. */
+function followerOf(telling: Telling, chunk: ChunkSize): Follower {
+  return {
+    chunk,
+    get pace() {
+      return telling.pace;
+    },
+  };
 }

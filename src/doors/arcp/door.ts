@@ -6,7 +6,7 @@ import { randomFillSync } from "node:crypto";
 import type { SessionId } from "../../core/index.ts";
 import type { Rotation } from "../../runtime/index.ts";
 import type { Transport } from "../../transport/index.ts";
-import { type ChunkSize, monotonicUlids } from "../../wire/arcp/index.ts";
+import { monotonicUlids } from "../../wire/arcp/index.ts";
 import { Audience } from "./audience.ts";
 import { Connection, type ConnectionParts } from "./connection.ts";
 import { sayingOnce } from "./printer.ts";
@@ -24,10 +24,6 @@ export interface ArcpDoor extends AsyncDisposable {
   readonly connections: number;
   /** Tells everybody that it shuts down. They may leave by themselves. */
   sayGoodbye(): void;
-  /** What a job of this session waits for before it says more. */
-  pace(sessionId: SessionId): Promise<void> | undefined;
-  /** How long pieces of results may be for who listens to it, if anybody does. */
-  chunkOf(sessionId: SessionId): ChunkSize | undefined;
 }
 
 export function openArcpDoor(options: ArcpDoorOptions): ArcpDoor {
@@ -63,8 +59,6 @@ export function openArcpDoor(options: ArcpDoorOptions): ArcpDoor {
       isClosed = true;
       for (const connection of open) connection.sayGoodbye("shutdown");
     },
-    pace: (sessionId) => audience.find(sessionId)?.pace,
-    chunkOf: (sessionId) => connections.get(sessionId)?.chunk,
     async [Symbol.asyncDispose]() {
       isClosed = true;
       const all = [...open];

@@ -282,7 +282,7 @@ export class RemoteWorker implements Worker {
       job.createdAtMs + (runMsMax ?? Number.POSITIVE_INFINITY),
     );
     const credentials = this.#runtime.credentialsOf(jobId);
-    const chunk = this.#runtime.chunkOf(job.sessionIds[0]);
+    const chunk = this.#runtime.followers.chunkOf(job);
     const counters = this.#look((jobs) => jobs.budgets.get(jobId) ?? []);
     return {
       type: "job",

@@ -157,8 +157,7 @@ test("a job goes to a worker elsewhere, with its grant, and what that says is th
 test("[ARCP-200] [PYR-18] a worker elsewhere knows what is left to spend, and how long pieces of its result may be", async () => {
   await using scene = await Scene.open();
   const chunk = { bytesMax: 4_096, printedBytesMax: 8_192 };
-  await scene.stop();
-  await scene.start({}, { chunkOf: () => chunk });
+  scene.runtime.followers.add({ sessionId: sessionId("sess_ada") }, { pace: undefined, chunk });
   const program = programOf(async (_, context) => {
     const half = parseAmount("USD:0.50");
     assert(half);

@@ -1,0 +1,75 @@
+/**
+ * The runtime and its workers on a plane, for whichever doors jobs come through. It is opened once, and every door is
+ * given the same: an ARCP client sees the jobs that were submitted over HTTP, and the other way round.
+ */
+import { randomFillSync } from "node:crypto";
+import type { Clock, Outcome, Plane } from "./plane/index.ts";
+import {
+  type IdKind,
+  type JobRequest,
+  Runtime,
+  type RuntimeOptions,
+  type Submitted,
+} from "./runtime/index.ts";
+import { RemoteWorkers, type RemoteWorkersOptions } from "./runtime/remote/index.ts";
+import { monotonicUlids } from "./wire/arcp/index.ts";
+
+export type WorkOptions = Omit<RuntimeOptions, "plane" | "newId" | "clock"> & {
+  readonly clock: Clock;
+  /** Who may offer agents from another process; by default, nobody. */
+  readonly mayWork?: RemoteWorkersOptions["mayWork"] | undefined;
+  /** How long a worker in another process may be away before its jobs are another's, or end. */
+  readonly workerGraceMs?: number | undefined;
+};
+
+export class Work {
+  readonly plane: Plane;
+  readonly runtime: Runtime;
+  readonly remoteWorkers: RemoteWorkers;
+  #closing: Promise<void> | undefined;
+
+  constructor(runtime: Runtime, remoteWorkers: RemoteWorkers) {
+    this.plane = runtime.plane;
+    this.runtime = runtime;
+    this.remoteWorkers = remoteWorkers;
+  }
+
+  /** For a caller without a session: it is answered with the job, and follows it in the log. */
+  submit(request: Omit<JobRequest, "sessionId" | "requestId">): Promise<Outcome<Submitted>> {
+    return this.runtime.submit(request);
+  }
+
+  /** How many workers that offer an agent, by its full name, are connected. */
+  workersOf(agent: string): number {
+    return this.runtime.workersOf(agent);
+  }
+
+  /** Jobs in this process are cancelled, and have so long to unwind; those that may be repeated are, by the next process. */
+  close({ graceMs }: { readonly graceMs: number }): Promise<void> {
+    this.#closing ??= this.runtime.close({ graceMs });
+    return this.#closing;
+  }
+}
+
+export function openWork(plane: Plane, options: WorkOptions): Work {
+  const { mayWork = () => false, workerGraceMs, ...rest } = options;
+  const { clock } = options;
+  const newUlid = monotonicUlids({ nowMs: () => clock.nowMs(), fill: randomFillSync });
+  const newId = (kind: IdKind): string => `${prefixes[kind]}_${newUlid()}`;
+  const runtime = new Runtime({ ...rest, plane, newId });
+  const remoteWorkers = new RemoteWorkers(runtime, {
+    clock,
+    mayWork,
+    ...(workerGraceMs !== undefined && { graceMs: workerGraceMs }),
+  });
+  return new Work(runtime, remoteWorkers);
+}
+
+const prefixes: Readonly<Record<IdKind, string>> = {
+  job: "job",
+  result: "res",
+  call: "call",
+  delegate: "del",
+  reservation: "rsv",
+  credential: "cred",
+};
