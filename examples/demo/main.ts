@@ -1,7 +1,7 @@
 /**
  * A small office to look at: a dozen agents at work, one that waits for a person, one that falls silent, a task
- * that failed for good. It goes on until ctrl-c, or for as many seconds as it is told, and outlives an outage of the
- * daemon: it registers its agents again.
+ * that failed for good. It goes on until ctrl-c, or for as many seconds as its argument says, and outlives an outage
+ * of the daemon: it registers its agents again.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Agent, connect, type Lease } from "tipstaff/client";
@@ -9,8 +9,6 @@ import { type Agent, connect, type Lease } from "tipstaff/client";
 const seconds = Number(process.argv[2] ?? Number.POSITIVE_INFINITY);
 const stopping = new AbortController();
 process.once("SIGINT", () => stopping.abort());
-// Stopped sooner, it does not stay for this.
-if (Number.isFinite(seconds)) setTimeout(() => stopping.abort(), seconds * 1_000).unref();
 const { signal } = stopping;
 /** How long to wait for a daemon that is away. */
 const outageMsMax = 3_600_000;
@@ -103,6 +101,8 @@ async function workShift(): Promise<void> {
   }
 
   console.log("12 demo agents running; ctrl-c stops them");
+  // The timer alone must not keep the process alive after ctrl-c.
+  if (Number.isFinite(seconds)) setTimeout(() => stopping.abort(), seconds * 1_000).unref();
   await Promise.race([...parsers.map(read), fetchScans(), drive(), stayHired()]);
 }
 

@@ -11,7 +11,7 @@ const run = promisify(execFile);
 const examples: Readonly<Record<string, RegExp>> = {
   "first-steps": /scraper holds invoice-42 with token \d+\nbest agent for a web page: scraper/,
   "worker-queue": /9 pictures resized by three workers, 1 cancelled, 1 retried/,
-  demo: /^a dozen agents are at work; ctrl-c sends them home\n$/,
+  demo: /^12 demo agents running; ctrl-c stops them\n$/,
   embedded:
     /^scraper registered with a daemon at http:\/\/127\.0\.0\.1:\d+, gone when this ends\n$/,
   "status-writer":

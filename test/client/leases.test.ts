@@ -241,6 +241,7 @@ test("closing the client lets its agents leave, and ends what is under way", asy
     alive: 0,
     unreachable: 0,
     dead: 2,
+    left: 2,
   });
   await assert.rejects(client.overview(), { code: "closed" });
   await client[Symbol.asyncDispose]();
