@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { userInfo } from "node:os";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { Child } from "../testing/child.ts";
 import { agentIdOf, statusDirectory, statusPath } from "./index.ts";
 
 const home = "/home/ada";
@@ -22,15 +23,17 @@ test("[AS-1] an empty flag is the working directory", () => {
   assert.equal(statusDirectory({ flag: "", env: { AGENT_STATUS_DIR: "/own" }, home }), ".");
 });
 
-test("without a home in the environment the user database has one", () => {
-  const { homedir } = userInfo();
-  const before = process.env["HOME"];
-  delete process.env["HOME"];
-  try {
-    assert.equal(statusDirectory({ env: {} }), `${homedir}/.local/state/agent-status`);
-  } finally {
-    if (before !== undefined) process.env["HOME"] = before;
-  }
+test("without a home in the environment the user database has one", async () => {
+  const program = `
+    import { userInfo } from "node:os";
+    import { statusDirectory } from ${JSON.stringify(new URL("./directory.ts", import.meta.url).href)};
+    console.log(userInfo().homedir);
+    console.log(statusDirectory({ env: {} }));`;
+  // The user database need not know the user who runs the tests, but it knows root.
+  const asRoot = process.platform === "linux" ? ["unshare", "--user", "--map-root-user"] : [];
+  await using child = new Child(program, { command: "env", args: ["-u", "HOME", ...asRoot] });
+  const homedir = await child.line();
+  assert.equal(await child.line(), `${homedir}/.local/state/agent-status`);
   assert.equal(statusDirectory({ env: { HOME: "/h" } }), "/h/.local/state/agent-status");
 });
 
@@ -44,8 +47,9 @@ test("[AS-2] a tilde is the home directory, and nothing else is expanded", () =>
 });
 
 test("[AS-2] a tilde with a name is that user's home directory", () => {
-  const { username, homedir } = userInfo();
-  assert.equal(statusDirectory({ flag: `~${username}/x`, env: {}, home }), `${homedir}/x`);
+  const [, homedir] =
+    /^root:(?:[^:]*:){4}([^:]*):/m.exec(readFileSync("/etc/passwd", "utf8")) ?? [];
+  assert.equal(statusDirectory({ flag: "~root/x", env: {}, home }), `${homedir}/x`);
 });
 
 test("[AS-2] a user whom nobody knows is an error in one line, and only where that value counts", () => {
