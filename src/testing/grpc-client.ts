@@ -80,7 +80,15 @@ import {
   type WatchElectionRequest,
   type WatchRequest,
 } from "../wire/agentkeeper/index.ts";
-import { frame, type StatusName, statusNumbers, Unframer } from "../wire/grpc/index.ts";
+import {
+  frame,
+  type HealthCheckRequest,
+  type HealthCheckResponse,
+  HealthDefinition,
+  type StatusName,
+  statusNumbers,
+  Unframer,
+} from "../wire/grpc/index.ts";
 import { ManualClock } from "./manual-clock.ts";
 
 export type CallOptions = {
@@ -198,6 +206,19 @@ export class GrpcClient implements Disposable {
   );
   readonly listTasks: Call<ListTasksRequest, ListTasksResponse> = this.unary(
     at(tasks, tasks.methods.listTasks),
+  );
+
+  /**
+   * Resolves when the server has handled all that was sent before on this connection, and all that it sent before has
+   * arrived: a connection keeps the order. Its answer does not wait for the log, so it comes also while that is held.
+   * Two round trips, because what the first makes the server do may be sent behind its answer.
+   */
+  async fence(): Promise<void> {
+    for (let trip = 0; trip < 2; trip += 1) await this.#checkHealth({});
+  }
+
+  readonly #checkHealth: Call<HealthCheckRequest, HealthCheckResponse> = this.unary(
+    at(HealthDefinition, HealthDefinition.methods.check),
   );
 
   /** Any unary method. */

@@ -105,7 +105,7 @@ test("no message at all, a part of one, or two of them are refused and change no
   assert.equal((await bare.send(registerPath, one.subarray(0, 3))).status, "INVALID_ARGUMENT");
   const two = Buffer.concat([one, frame(registration("b"))]);
   assert.equal((await bare.send(registerPath, two)).status, "UNIMPLEMENTED");
-  await sleep(40);
+  await bare.call(findPath, Buffer.alloc(0));
   assert.equal(await door.hashState(), before);
 });
 
@@ -158,12 +158,12 @@ test("[AK-2.0-8a] [AK-2.5-22] a waiting claim that is cancelled is forgotten: th
   const agentId = await register(client, "worker");
   const giveUp = new AbortController();
   const cancelled = statusOf(client.claimTask({ agentId }, { signal: giveUp.signal }));
-  await sleep(20);
+  await client.fence();
   const patient = client.claimTask({ agentId });
-  await sleep(20);
+  await client.fence();
   giveUp.abort();
   assert.equal(await cancelled, "CANCELLED");
-  await sleep(20);
+  await client.fence();
   const { task } = await client.createTask({ type: "work" });
   assert.equal((await patient).task?.id, task?.id);
   const { task: next } = await client.createTask({ type: "work" });
@@ -177,7 +177,7 @@ test("[AK-2.0-8a] [AK-2.5-22] a waiting claim whose connection is cut is forgott
   const agentId = await register(client, "worker");
   const gone = await BareConnection.open(door.port);
   gone.begin(claimPath).end(frame(Buffer.from(`\x0a\x20${agentId}`)));
-  await sleep(60);
+  await gone.call(findPath, Buffer.alloc(0));
   gone.close();
   await sleep(40);
   const { task } = await client.createTask({ type: "work" });
@@ -200,7 +200,7 @@ test("[AK-2.5-22] [AK-2.5-23] a cancellation and a new task in one breath do not
     const create = bare.call(createPath, Buffer.from("\x0a\x04work"));
     if (round % 2 === 0) await new Promise(setImmediate);
     assert.equal((await create).status, "OK");
-    await sleep(5);
+    await bare.call(findPath, Buffer.alloc(0));
     const { tasks } = await client.listTasks({ status: TaskStatus.PENDING });
     assert.equal(tasks.length, 1, `round ${round}`);
     await client.claimTask({ agentId });
@@ -220,12 +220,12 @@ test("[AK-2.5-23] [AK-2.0-2] a task claimed for a caller who is gone returns to 
   log.hold();
   const giveUp = new AbortController();
   const claim = statusOf(client.claimTask({ agentId }, { signal: giveUp.signal }));
-  await sleep(30);
+  await client.fence();
   // Decided, but not durable: nobody may have heard of it.
   assert.deepEqual(stream.waiting, []);
   giveUp.abort();
   assert.equal(await claim, "CANCELLED");
-  await sleep(20);
+  await client.fence();
   await log.letAllThrough();
 
   const topics = (await stream.take(2)).map(({ topic }) => topic);
@@ -274,7 +274,7 @@ test("[AK-2.0-2] no reply, no read and no refusal leaves before what it may have
     await call;
     answered.push(name);
   });
-  await sleep(40);
+  await client.fence();
   assert.deepEqual(answered, []);
   await log.letAllThrough();
   await Promise.all(all);
@@ -373,7 +373,7 @@ test("thousands of calls that are cancelled as soon as they are made leave nothi
     assert.deepEqual(new Set(await Promise.all(calls)), new Set(["CANCELLED"]));
   }
   const { task } = await client.createTask({ type: "work" });
-  await sleep(50);
+  await client.fence();
   const { task: still } = await client.getTask({ taskId: task?.id ?? "" });
   assert.equal(still?.status, TaskStatus.PENDING);
 });
@@ -386,7 +386,7 @@ test("[AK-2.0-8e] [AK-2.5-10] [AK-2.6.3-4] closing ends every open call with UNA
   const election = client.watchElection({ group: "g" });
   await Promise.all([watch.begun, election.begun]);
   const claims = Array.from({ length: 50 }, () => statusOf(client.claimTask({ agentId })));
-  await sleep(50);
+  await client.fence();
 
   const startedMs = performance.now();
   await door.closeDoor();

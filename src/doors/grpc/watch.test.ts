@@ -88,7 +88,7 @@ test("[AK-2.6.1-1] [AK-2.6.1-2] [AK-2.6.5-1] [AK-6-3] a story of every event the
 
   const known = seen.filter(({ topic }) => legacyTopics.includes(topic));
   assert.deepEqual(await legacy.take(known.length), known);
-  await sleep(20);
+  await client.fence();
   assert.deepEqual(legacy.waiting, []);
 });
 
@@ -163,7 +163,7 @@ test("[AK-2.6.3-1] topics are plain prefixes, an event comes once, and an empty 
   };
   await Promise.all(Object.values(watches).map(({ begun }) => begun));
   await register(client, "one");
-  await sleep(30);
+  await client.fence();
   const counts = Object.entries(watches).map(([name, { waiting }]) => [name, waiting.length]);
   assert.deepEqual(Object.fromEntries(counts), {
     exact: 1,
@@ -268,7 +268,7 @@ test("[AK-2.6.3-6] nothing arrives after a watch was cancelled", async () => {
   stream.cancel();
   assert.equal((await stream.ended).status, "CANCELLED");
   await register(client, "after");
-  await sleep(20);
+  await client.fence();
   assert.deepEqual(stream.waiting, []);
 });
 
@@ -279,9 +279,9 @@ test("[AK-2.6.3-4] [AK-2.6.3-7] days of silence end no watch and no waiting clai
   using stream = client.watch({});
   await stream.begun;
   const claim = client.claimTask({ agentId });
-  await sleep(20);
+  await client.fence();
   door.clock.leap(20 * 86_400_000);
-  await sleep(20);
+  await client.fence();
   const { task } = await client.createTask({ type: "work" });
   assert.equal((await claim).task?.id, task?.id);
   assert.equal((await stream.next()).topic, "task.created");
@@ -366,7 +366,7 @@ test("[AK-2.6.6-1] WatchElection shows the changes of one group, with the number
   const ofGroup = events.filter((event) => payloadOf(event).election?.group === "g");
   assert.equal(ofGroup.length, 2);
   assert.deepEqual(await election.take(2), ofGroup);
-  await sleep(20);
+  await client.fence();
   assert.deepEqual(election.waiting, []);
 });
 
@@ -415,7 +415,7 @@ test("[AK-2.6.6-5] of several changes that were missed, the latest is told", asy
   using election = client.watchElection({ group: "g" });
   const { election: state } = payloadOf(await election.next());
   assert.deepEqual(state, { group: "g", leaderAgentId: "", term: 3n, electedAt: undefined });
-  await sleep(20);
+  await client.fence();
   assert.deepEqual(election.waiting, []);
 });
 
@@ -464,15 +464,15 @@ test("[AK-2.6.6-5] a change that is not durable yet is told once, when it is", a
   const { client, other, one } = scene;
   log.hold();
   const resigning = other.resign({ group: "g", agentId: one });
-  await sleep(20);
+  await other.fence();
   using election = client.watchElection({ group: "g" });
   await election.begun;
-  await sleep(20);
+  await client.fence();
   assert.deepEqual(election.waiting, []);
   await log.letAllThrough();
   await resigning;
   assert.equal(payloadOf(await election.next()).election?.term, 2n);
-  await sleep(20);
+  await client.fence();
   assert.deepEqual(election.waiting, []);
 });
 
@@ -563,7 +563,7 @@ async function assertNothingFirst({ other }: ElectionScene, client: GrpcClient):
   using election = client.watchElection({ group: "g" });
   await election.begun;
   await other.find({});
-  await sleep(20);
+  await client.fence();
   assert.deepEqual(election.waiting, []);
 }
 
