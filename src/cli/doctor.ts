@@ -1,11 +1,11 @@
 /** `tipstaff doctor`: checks the log and all around it, and says what to do. */
 import { statfsSync, statSync } from "node:fs";
-import { LogError, type Verdict, verifyLog } from "../log/index.ts";
+import { type AcceptedLoss, acceptLoss, LogError, type Verdict, verifyLog } from "../log/index.ts";
 import { jsonOf, paint, print, printable, type Tone } from "../terminal/index.ts";
 import { socketIn } from "../transport/index.ts";
 import type { Overview } from "../wire/api/index.ts";
 import { exits } from "./exits.ts";
-import { Failure } from "./failure.ts";
+import { Failure, no } from "./failure.ts";
 import { dataDirectoryFrom, printPath } from "./paths.ts";
 import { checkPorts } from "./ports.ts";
 import { Progress } from "./progress.ts";
@@ -26,6 +26,7 @@ export type Check = {
 export async function doctor(values: Values): Promise<number> {
   const directory = dataDirectoryFrom(values);
   const begun = { wallMs: Date.now(), steadyMs: performance.now() };
+  const accepted = values["accept-loss"] ? await giveUp(directory) : undefined;
   const daemon = await askDaemon(values);
   const log = await checkLog(directory);
   const checks: readonly Check[] = [
@@ -40,11 +41,42 @@ export async function doctor(values: Values): Promise<number> {
   ];
   const isWell = checks.every(({ state }) => state !== "fail");
   if (values["json"]) {
-    print(`${jsonOf({ directory, isWell, ...log.verdict, checks })}\n`);
+    print(
+      `${jsonOf({ directory, isWell, ...log.verdict, checks, ...(accepted && { accepted }) })}\n`,
+    );
   } else {
+    if (accepted) print(`${tellAccepted(accepted)}\n\n`);
     print(`${checks.map(printCheck).join("\n")}\n\n${summary(checks, log.verdict, directory)}\n`);
   }
   return isWell ? exits.ok : exits.no;
+}
+
+/** Says what it did though nothing was damaged: whoever gives the flag expects a loss. */
+async function giveUp(directory: string): Promise<Partial<AcceptedLoss>> {
+  try {
+    return (await acceptLoss(directory, Date.now())) ?? {};
+  } catch (error) {
+    if (!(error instanceof LogError)) throw error;
+    throw no(error.message);
+  }
+}
+
+function tellAccepted({ lost, history, copies }: Partial<AcceptedLoss>): string {
+  if (copies === undefined) return "nothing is damaged, and nothing was given up";
+  const lines = [
+    ...(lost ? [`gave up ${printRange(lost)} undone`] : []),
+    ...(history
+      ? [`gave up the history up to entry ${history.last}: what it changed is in a snapshot`]
+      : []),
+    `copied what was damaged to ${printPath(copies)}`,
+  ];
+  return lines.map(printable).join("\n");
+}
+
+function printRange({ first, last }: NonNullable<AcceptedLoss["lost"]>): string {
+  return first === last
+    ? `entry ${first}: what it changed is`
+    : `entries ${first} to ${last}: what they changed is`;
 }
 
 const tones: Readonly<Record<Check["state"], Tone>> = { ok: "good", warn: "warn", fail: "bad" };
@@ -87,8 +119,7 @@ async function checkLog(directory: string): Promise<{
     const text = `every entry and snapshot verified: ${entries} and ${snapshots.length}`;
     const warned = warnings.map((warning): Check => ({ name, state: "warn", text: warning }));
     if (problems.length === 0) return { checks: [{ name, state: "ok", text }, ...warned], verdict };
-    const advice =
-      "keep a copy of the directory before anything else; the daemon says what it needs";
+    const advice = "copy the directory before anything else; docs/damage.md says what can be done";
     const failures = problems.map((problem): Check => ({ name, state: "fail", text: problem }));
     const [first, ...rest] = failures;
     return { checks: [...(first ? [{ ...first, advice }] : []), ...rest, ...warned], verdict };

@@ -374,7 +374,14 @@ export const commands: readonly CommandRow[] = [
     name: "doctor",
     summary: "check the log and all around it, and say what to do",
     examples: ["tipstaff doctor", "tipstaff doctor --data-dir /var/lib/tipstaff"],
-    flags: [json, ...asking],
+    flags: [
+      {
+        name: "accept-loss",
+        help: "make a damaged log usable without the entries that cannot be read; the daemon must be stopped",
+      },
+      json,
+      ...asking,
+    ],
     exits: [[1, "something is damaged, missing or in the way"]],
     run: async (values) => (await import("./doctor.ts")).doctor(values),
   },

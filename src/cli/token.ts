@@ -3,17 +3,29 @@
  * line and the client read it. Deleting it and starting again makes another, and locks everyone out.
  */
 import { randomBytes } from "node:crypto";
-import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 
 export function tokenPath(directory: string): string {
   return join(directory, "token");
 }
 
-/** The token in a directory, made if there is none. */
+/** The token in a directory, made if there is none. Throws for a file that no header could carry. */
 export function ensureToken(directory: string): string {
   const path = tokenPath(directory);
   const known = readToken(directory);
+  const isThereAlready = existsSync(path);
+  if (isThereAlready && !/^[\x21-\x7e]+$/.test(known ?? "")) {
+    throw new Error(`${path} is empty, damaged or not readable; delete it and start again`);
+  }
   if (known !== undefined) {
     chmodSync(path, 0o600);
     return known;

@@ -1,3 +1,4 @@
+export { type AcceptedLoss, acceptLoss } from "./accept-loss.ts";
 export type { Entry } from "./entry.ts";
 export {
   type CutBounds,

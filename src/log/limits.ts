@@ -7,6 +7,13 @@ export const limits = {
   readBytesMax: 262_144,
   /** So many are written with one statement; more gain nothing. */
   insertEntries: 8,
+  /** So many transactions may be in the write-ahead log without a sync: a cut, and the append after it. */
+  unsyncedCommitsMax: 2,
+  /**
+   * Where the entries take no more than this, all of them are verified when the log is opened, in about 0.3 s. In
+   * a larger log, those before the newest snapshot are verified when they are read.
+   */
+  verifiedBytesMax: 33_554_432,
   /** Writing a snapshot yields to other work at least this often. */
   sliceMs: 10,
   snapshotsKept: 2,

@@ -14,6 +14,8 @@ export interface Log extends AsyncDisposable {
   readonly lastAtMs: number;
   /** Whether what is appended outlives this process. */
   readonly isKept: boolean;
+  /** The file that the entries are in, for messages. */
+  readonly path?: string;
   /** Where set, the engine itself forgets all but so many, and need not be cut. */
   readonly entriesMax?: number;
   /** What was found and mended when the log was opened, for people to read. */
@@ -37,6 +39,12 @@ export interface Log extends AsyncDisposable {
 
   /** The same backwards: those before a sequence, the newest first. */
   readStreamBack(stream: string, beforeSequence: number, limit: number): Promise<readonly Entry[]>;
+
+  /**
+   * Verifies the entries up to a sequence, which a snapshot stands for, so that nothing else reads them at a start.
+   * Rejects with `damaged`. An engine may leave this to `read` where it would take long.
+   */
+  checkHistory?(upToSequence: number): Promise<void>;
 
   /**
    * Replaces the older of the two kept snapshots, without holding the loop for long. Rejects with the

@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { SectionName } from "../core/index.ts";
+import { findMark } from "./durable-mark.ts";
 import { type Entry, isIntact, unseal } from "./entry.ts";
 import { limits } from "./limits.ts";
 import { LogError } from "./log.ts";
@@ -33,6 +34,7 @@ export class LogReader implements Disposable {
     try {
       return new LogReader(directory);
     } catch (cause) {
+      if (cause instanceof LogError) throw cause;
       const why = cause instanceof Error ? cause.message : String(cause);
       const code = isDamage(cause) ? "damaged" : "unusable";
       throw new LogError(code, `cannot read the log in ${directory}: ${why}`, { cause });
@@ -50,7 +52,18 @@ export class LogReader implements Disposable {
     };
     this.#select = prepare("sequence > ? and sequence <= ?");
     this.#selectStream = prepare("stream = ? and sequence > ? and sequence <= ?");
+    const mark = findMark(directory);
     this.lastSequence = this.#numberOf("max");
+    if (
+      mark.state === "intact" &&
+      mark.mark.sequence > this.lastSequence &&
+      this.lastSequence > 0
+    ) {
+      const entries = `entries ${this.lastSequence + 1} to ${mark.mark.sequence}`;
+      const message = `${entries} of the log in ${directory} are missing; tipstaff doctor says more`;
+      this.#database.close();
+      throw new LogError("damaged", message);
+    }
   }
 
   /** It may move on while somebody cuts. */

@@ -1,6 +1,9 @@
 /** Entries as rows of the database, and what SQLite says when it cannot read them. */
 import type { Sealed } from "./entry.ts";
 
+/** Of the database. Raised when an older release could not read what this one writes. */
+export const format = 1;
+
 /** In the order in which `toSealed` expects them; select them with `setReturnArrays(true)`. */
 export const columns =
   "sequence, bus, type, version, atMs, actor, stream, body, previous, checksum";

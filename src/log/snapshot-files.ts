@@ -80,6 +80,14 @@ export class SnapshotFiles {
     return intact.length < limits.snapshotsKept ? 0 : (intact.at(-1) ?? 0);
   }
 
+  /** The sequence of the newest that is intact; 0 if there is none. */
+  async newestIntact(): Promise<number> {
+    for (const sequence of await this.sequences()) {
+      if (await this.isIntact(sequence)) return sequence;
+    }
+    return 0;
+  }
+
   get bytes(): number {
     if (!existsSync(this.#directory)) return 0;
     let bytes = 0;

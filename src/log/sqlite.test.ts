@@ -27,6 +27,7 @@ import { SqliteLog } from "./sqlite.ts";
 import { verifyLog } from "./verify.ts";
 
 const never = new AbortController().signal;
+const walHeaderBytes = 32;
 
 logContract("sqlite", { isKept: true }, async () => {
   const directory = await temporaryDirectory();
@@ -114,6 +115,7 @@ test("an entry of a later release is refused by name", async () => {
   reseal(place.path, 3, (entry) => ({ ...entry, type: "agent.promoted" }));
   reseal(place.path, 4, (entry) => entry);
   reseal(place.path, 5, (entry) => entry);
+  await rm(join(place.path, "durable.mark"));
   await using log = SqliteLog.open(place.path);
   await assert.rejects(log.read(0, 10), { code: "too_new", message: /entry 3 \(agent.promoted\)/ });
 });
@@ -206,32 +208,96 @@ test("pages of the file that come out as garbage are told as damage", async () =
   );
 });
 
-test("a last entry that does not read back is set aside, and told", async () => {
+test("a last entry that does not read back is refused, with a mark or without", async () => {
   await using place = await written(10);
   edit(place.path, "update entries set body = 'torn' where sequence = 10");
-  {
-    await using log = SqliteLog.open(place.path);
-    assert.deepEqual(log.warnings, ["entry 10, the last one, was damaged and has been set aside"]);
-    assert.equal(log.lastSequence, 9);
-    assert.equal(log.lastAtMs, entries(9, 9)[0]?.atMs);
-    await log.append(entries(10, 11), 9);
-  }
-  await using log = SqliteLog.open(place.path);
-  assert.deepEqual(log.warnings, []);
-  assert.deepEqual(await log.read(0, 100), entries(1, 11));
-  using database = new DatabaseSync(join(place.path, "log.db"));
-  const [row] = database.prepare("select sequence, entry from damaged").all();
-  assert.equal(row?.["sequence"], 10);
-  assert.match(String(row?.["entry"]), /"body":"torn"/);
+  const refused = {
+    code: "damaged",
+    message: /log\.db is damaged: entry 10, the last one\. Nothing/,
+  };
+  assert.throws(() => SqliteLog.open(place.path), refused);
+  await rm(join(place.path, "durable.mark"));
+  assert.throws(() => SqliteLog.open(place.path), refused);
 });
 
-test("of a log whose only entry is damaged nothing is left, and it can be used", async () => {
-  await using place = await written(1);
-  edit(place.path, "update entries set body = 'torn'");
+test("a log that ends before the mark is refused, and is as it was", async () => {
+  await using place = await written(10);
+  edit(place.path, "delete from entries where sequence > 7");
+  const before = readFileSync(join(place.path, "log.db"));
+  assert.throws(() => SqliteLog.open(place.path), {
+    code: "damaged",
+    message: /entries 8 to 10 were acknowledged and are missing\. Nothing was changed/,
+  });
+  assert.deepEqual(readFileSync(join(place.path, "log.db")), before);
+});
+
+test("a database that is gone or empty is not taken for a new log", async () => {
+  for (const spoil of [rm, (path: string) => writeFile(path, "")]) {
+    await using place = await written(10);
+    await spoil(join(place.path, "log.db"));
+    const refused = { code: "damaged", message: /log\.db is missing or empty/ };
+    assert.throws(() => SqliteLog.open(place.path), refused);
+  }
+});
+
+test("a log that was put in the place of another is refused", async () => {
+  await using place = await written(10);
+  await using other = await written(10);
+  await rename(join(other.path, "log.db"), join(place.path, "log.db"));
+  const refused = { code: "damaged", message: /log\.db .* its log id is not the one in .*durable/ };
+  assert.throws(() => SqliteLog.open(place.path), refused);
+});
+
+test("history that was rewritten to its end does not have the checksum of the mark", async () => {
+  await using place = await written(10);
+  reseal(place.path, 10, (entry) => ({ ...entry, actor: "mallory" }));
+  const refused = { code: "damaged", message: /entry 10 is not the one in .*durable\.mark/ };
+  assert.throws(() => SqliteLog.open(place.path), refused);
+});
+
+const markDamages: Readonly<Record<string, (path: string) => Promise<void>>> = {
+  missing: (path) => rm(path),
+  empty: (path) => writeFile(path, ""),
+  garbage: (path) => writeFile(path, Buffer.alloc(1_024, 0xfe)),
+  "cut short": async (path) => truncateSync(path, 700),
+  "flipped in one slot": async (path) => flipOneByte(path, 100),
+  "flipped in the other slot": async (path) => flipOneByte(path, 612),
+};
+
+for (const [damage, spoil] of Object.entries(markDamages)) {
+  test(`a mark that is ${damage} is warned about once, and written again`, async () => {
+    await using place = await written(10);
+    await spoil(join(place.path, "durable.mark"));
+    {
+      await using log = SqliteLog.open(place.path);
+      assert.equal(log.lastSequence, 10);
+      assert.match(log.warnings.join(), /^(half of )?\S+durable\.mark is (missing|damaged)[^,]*,/);
+      assert.equal(log.warnings.length, 1);
+    }
+    await using log = SqliteLog.open(place.path);
+    assert.deepEqual(log.warnings, []);
+  });
+}
+
+test("a log of version 0.1.0 gets its mark without a warning", async () => {
+  await using place = await written(10);
+  edit(place.path, "delete from about where key = 'mark'");
+  await rm(join(place.path, "durable.mark"));
   await using log = SqliteLog.open(place.path);
-  assert.deepEqual([log.oldestSequence, log.lastSequence, log.lastAtMs], [1, 0, 0]);
-  await log.append(entries(1, 2), 0);
-  assert.deepEqual(await log.read(0, 10), entries(1, 2));
+  assert.deepEqual(log.warnings, []);
+  assert(existsSync(join(place.path, "durable.mark")));
+});
+
+test("a mark that is older than the log is as good as one that is not", async () => {
+  await using place = await temporaryDirectory();
+  await using log = SqliteLog.open(place.path);
+  await log.append(entries(1, 5), 0);
+  const old = readFileSync(join(place.path, "durable.mark"));
+  await log.append(entries(6, 9), 5);
+  await log[Symbol.asyncDispose]();
+  writeFileSync(join(place.path, "durable.mark"), old);
+  await using reopened = SqliteLog.open(place.path);
+  assert.deepEqual([reopened.lastSequence, reopened.warnings], [9, []]);
 });
 
 test("a log whose beginning is missing says so, and from where on it can be read", async () => {
@@ -259,11 +325,6 @@ const cutDamages: Readonly<
   "a mark that was moved to hide what is missing": {
     sql: `delete from entries where sequence < 12;
           update about set value = replace(value, '"sequence":8', '"sequence":11') where key = 'cut'`,
-    told: /the mark of what was cut from the log is damaged/,
-    problem: /^the mark of what was cut from the log is damaged$/m,
-  },
-  "a mark of another log": {
-    sql: "update about set value = 'another' where key = 'id'",
     told: /the mark of what was cut from the log is damaged/,
     problem: /^the mark of what was cut from the log is damaged$/m,
   },
@@ -307,51 +368,6 @@ test("a log of which more was cut than its snapshots stand for is not well", asy
     "snapshot 7 is damaged",
     "what was cut, up to entry 8, is in no snapshot: the log cannot be opened",
   ]);
-});
-
-test("a last entry that is damaged when all others were cut leaves the log where the cut was", async () => {
-  await using place = await written(10);
-  {
-    await using log = SqliteLog.open(place.path);
-    for (const sequence of [9, 10]) {
-      await log.saveSnapshot({ sequence, sections: stateOf(`${sequence}`) }, never);
-    }
-    await cutAll(log);
-    assert.equal(log.oldestSequence, 10);
-  }
-  edit(place.path, "update entries set body = 'torn' where sequence = 10");
-  {
-    await using log = SqliteLog.open(place.path);
-    assert.deepEqual([log.oldestSequence, log.lastSequence, log.oldestAtMs], [10, 9, 0]);
-    assert.equal(log.lastAtMs, entries(9, 9)[0]?.atMs);
-    assert.equal(await log.loadSnapshot(() => {}), 9);
-    await log.append(entries(10, 12), 9);
-    assert.equal(log.oldestAtMs, entries(10, 10)[0]?.atMs);
-  }
-  const set = "entry 10 was damaged and set aside earlier";
-  assert.deepEqual((await verifyLog(place.path, () => {})).problems, [set]);
-});
-
-test("a snapshot of an entry that was set aside is never used again", async () => {
-  await using place = await written(10);
-  {
-    await using log = SqliteLog.open(place.path);
-    for (const sequence of [5, 10]) {
-      await log.saveSnapshot({ sequence, sections: stateOf(`${sequence}`) }, never);
-    }
-  }
-  edit(place.path, "update entries set body = 'torn' where sequence = 10");
-  // The first start sets the entry aside, and ends before it has looked at snapshots.
-  await SqliteLog.open(place.path)[Symbol.asyncDispose]();
-  {
-    await using log = SqliteLog.open(place.path);
-    assert.equal(await log.loadSnapshot(() => {}), 5);
-    assert.match(log.warnings.join(), /^snapshot 10 is of an entry that was set aside/);
-    await log.append(entries(10, 11), 9);
-  }
-  await using log = SqliteLog.open(place.path);
-  assert.equal(await log.loadSnapshot(() => {}), 5, "another entry is the tenth now");
-  assert.deepEqual(log.warnings, []);
 });
 
 test("snapshots that are damaged do not count, and an intact one is not given up for them", async () => {
@@ -502,16 +518,15 @@ test("wherever the write-ahead log ends, a cut was made as a whole or not at all
   const seen = new Set<number>();
   for (let cut = 0; cut < 40; cut++) {
     execFileSync("cp", ["-r", source, copy]);
-    const wal = join(copy, "log.db-wal");
-    if (cut % 3 === 2) flipOneByte(wal, random.below(walLength));
-    else truncateSync(wal, random.below(walLength + 1));
+    // Without its mark the log is as a power failure in the middle of an append may leave it.
+    await rm(join(copy, "durable.mark"));
+    truncateSync(join(copy, "log.db-wal"), random.between(walHeaderBytes, walLength));
     {
       await using reopened = SqliteLog.open(copy);
       const { oldestSequence, lastSequence } = reopened;
       if (lastSequence > 0) {
         assert(firsts.includes(oldestSequence), `${oldestSequence} is in the middle of a cut`);
         assert.deepEqual(await reopened.read(0, 999), entries(oldestSequence, lastSequence));
-        assert.deepEqual(reopened.warnings, []);
         seen.add(oldestSequence);
       }
     }
@@ -592,21 +607,109 @@ test("wherever the write-ahead log is cut, the log opens to a prefix of what was
   for (let cut = 0; cut < 60; cut++) {
     // In another process: closing a file here would drop the locks that SQLite holds on it.
     execFileSync("cp", ["-r", source, copy]);
-    const wal = join(copy, "log.db-wal");
-    if (cut % 3 === 2) flipOneByte(wal, random.below(walLength));
-    else truncateSync(wal, random.below(walLength + 1));
+    // Without its mark the log is as a power failure in the middle of an append may leave it.
+    await rm(join(copy, "durable.mark"));
+    truncateSync(join(copy, "log.db-wal"), random.between(walHeaderBytes, walLength));
     {
       await using reopened = SqliteLog.open(copy);
       const { lastSequence } = reopened;
       assert(ends.includes(lastSequence), `${lastSequence} is in the middle of an append`);
       assert.deepEqual(await reopened.read(0, 1_000), all.slice(0, lastSequence));
-      assert.deepEqual(reopened.warnings, []);
       await reopened.append(entries(lastSequence + 1, lastSequence + 1), lastSequence);
       seen.add(lastSequence);
     }
     execFileSync("rm", ["-r", copy]);
   }
   assert(seen.size > 10, "cuts at many places were tried");
+});
+
+test("a damaged write-ahead log is refused by name, also without a mark, and doctor says so", async () => {
+  await using place = await temporaryDirectory();
+  const source = join(place.path, "source");
+  const copy = join(place.path, "copy");
+  await using log = SqliteLog.open(source);
+  for (let last = 0; last < 120; last++) await log.append(entries(last + 1, last + 1), last);
+  const length = (await stat(join(source, "log.db-wal"))).size;
+  for (const isMarked of [true, false]) {
+    execFileSync("cp", ["-r", source, copy]);
+    if (!isMarked) await rm(join(copy, "durable.mark"));
+    const bytes = readFileSync(join(copy, "log.db-wal"));
+    bytes.fill(0x5a, length >> 3, (length >> 3) + 8);
+    writeFileSync(join(copy, "log.db-wal"), bytes);
+    assert.throws(() => SqliteLog.open(copy), {
+      code: "damaged",
+      message: /log\.db-wal is damaged at frame \d+\. Nothing was changed; restore/,
+    });
+    assert.deepEqual(
+      readFileSync(join(copy, "log.db-wal")),
+      bytes,
+      "what could be rescued is there",
+    );
+    const { problems } = await verifyLog(copy, () => {});
+    assert.match(problems.join(), /log\.db-wal is damaged at frame/);
+    execFileSync("rm", ["-r", copy]);
+  }
+});
+
+test("an append that was never finished is dropped, with a warning", async () => {
+  await using place = await temporaryDirectory();
+  const source = join(place.path, "source");
+  const copy = join(place.path, "copy");
+  await using log = SqliteLog.open(source);
+  await log.append(entries(1, 3), 0);
+  const acknowledged = readFileSync(join(source, "durable.mark"));
+  await log.append(entries(4, 40, { text: "x".repeat(900) }), 3);
+  execFileSync("cp", ["-r", source, copy]);
+  writeFileSync(join(copy, "durable.mark"), acknowledged);
+  const wal = join(copy, "log.db-wal");
+  truncateSync(wal, (await stat(wal)).size - 6_000);
+  await using reopened = SqliteLog.open(copy);
+  assert.match(
+    reopened.warnings.join(),
+    /^\S+log\.db-wal ends with an append that was never finished/,
+  );
+  assert.deepEqual(await reopened.read(0, 99), entries(1, 3));
+});
+
+test("a write-ahead log that lost its end is refused by name", async () => {
+  await using place = await temporaryDirectory();
+  const source = join(place.path, "source");
+  const copy = join(place.path, "copy");
+  await using log = SqliteLog.open(source);
+  await log.append(entries(1, 20), 0);
+  for (let last = 20; last < 40; last++) await log.append(entries(last + 1, last + 1), last);
+  const length = (await stat(join(source, "log.db-wal"))).size;
+  execFileSync("cp", ["-r", source, copy]);
+  truncateSync(join(copy, "log.db-wal"), length - 3 * (24 + 4_096));
+  assert.throws(() => SqliteLog.open(copy), {
+    code: "damaged",
+    message:
+      /log\.db-wal is damaged or incomplete: entries \d+ to 40 were acknowledged and are missing/,
+  });
+});
+
+test("a damaged index is built again from the entries, and that is told", async () => {
+  await using place = await temporaryDirectory();
+  {
+    await using log = SqliteLog.open(place.path);
+    await log.append(entries(1, 9, { stream: "job/a" }), 0);
+  }
+  {
+    const database = new DatabaseSync(join(place.path, "log.db"));
+    const root = database
+      .prepare("select rootpage from sqlite_schema where name = 'entries_by_stream'")
+      .get();
+    database.close();
+    const bytes = readFileSync(join(place.path, "log.db"));
+    const page = (Number(root?.["rootpage"]) - 1) * 4_096;
+    // One cell less than there are.
+    bytes.writeUInt16BE(bytes.readUInt16BE(page + 3) - 1, page + 3);
+    writeFileSync(join(place.path, "log.db"), bytes);
+  }
+  await using log = SqliteLog.open(place.path);
+  await log.checkHistory(9);
+  assert.match(log.warnings.join(), /^an index in \S+log\.db was damaged, and was built again/);
+  assert.deepEqual(await log.readStream("job/a", 0, 99), entries(1, 9, { stream: "job/a" }));
 });
 
 test("an append of which one entry cannot be stored leaves none of them", async () => {

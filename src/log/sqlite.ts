@@ -9,15 +9,14 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { SectionName } from "../core/index.ts";
 import { type CutMark, nothingCut, parseMark } from "./cut-mark.ts";
 import { Cutter } from "./cutter.ts";
+import { MarkWriter } from "./durable-mark.ts";
 import { type Entry, isIntact, type Sealed, unseal } from "./entry.ts";
+import { databaseName, type Examined, examine, findFaults, refusal, walName } from "./examine.ts";
 import { Inserter } from "./inserter.ts";
 import { limits } from "./limits.ts";
 import { type CutBounds, type Log, LogError, type LogSize, type Snapshot } from "./log.ts";
-import { columns, isBusy, isDamage, toSealed } from "./rows.ts";
+import { columns, format, isBusy, isDamage, toSealed } from "./rows.ts";
 import { SnapshotFiles } from "./snapshot-files.ts";
-
-/** Raised when an older release could not read what this one writes. */
-const format = 1;
 
 const schema = `
   create table entries (
@@ -44,12 +43,14 @@ const streamIndex =
 export class SqliteLog implements Log {
   readonly id: string;
   readonly isKept = true;
+  readonly path: string;
   readonly warnings: string[] = [];
   readonly #database: DatabaseSync;
   readonly #lock: DatabaseSync;
   readonly #directory: string;
   readonly #snapshots: SnapshotFiles;
   readonly #cutter: Cutter;
+  readonly #mark: MarkWriter;
   readonly #begin: StatementSync;
   readonly #inserter: Inserter;
   readonly #commit: StatementSync;
@@ -64,6 +65,10 @@ export class SqliteLog implements Log {
   #lastAtMs: number;
   #lastChecksum: string;
   #isOpen = true;
+  /** Whether the record of the last cut reads back. */
+  #isCutKnown = true;
+  /** Whether entries are missing at the beginning that were not cut. */
+  #isHeadMissing = false;
 
   /** Refuses with `in_use`, `too_new`, `damaged` or `unusable`. */
   static open(directory: string): SqliteLog {
@@ -71,16 +76,17 @@ export class SqliteLog implements Log {
     try {
       makeDirectory(directory);
       const lock = opened.use(lockDirectory(directory));
-      const database = opened.use(new DatabaseSync(join(directory, "log.db")));
-      const log = new SqliteLog({ directory, lock, database });
+      const examined = examine(directory);
+      if (examined.damage) throw refusal(examined.damage);
+      const database = opened.use(new DatabaseSync(join(directory, databaseName)));
+      const log = new SqliteLog({ directory, lock, database, examined });
       opened.move();
       return log;
     } catch (cause) {
       if (cause instanceof LogError) throw cause;
       const code = isDamage(cause) ? "damaged" : "unusable";
-      throw new LogError(code, `cannot open the log in ${directory}: ${messageOf(cause)}`, {
-        cause,
-      });
+      const path = join(directory, databaseName);
+      throw new LogError(code, `cannot open ${path}: ${messageOf(cause)}`, { cause });
     }
   }
 
@@ -88,10 +94,12 @@ export class SqliteLog implements Log {
     readonly directory: string;
     readonly lock: DatabaseSync;
     readonly database: DatabaseSync;
+    readonly examined: Examined;
   }) {
     this.#lock = parts.lock;
     this.#database = parts.database;
     this.#directory = parts.directory;
+    this.path = join(parts.directory, databaseName);
     this.#snapshots = new SnapshotFiles(join(parts.directory, "snapshots"));
     this.id = this.#prepareFormat(parts.directory);
     this.#begin = this.#database.prepare("begin immediate");
@@ -117,8 +125,15 @@ export class SqliteLog implements Log {
     this.#lastSequence = this.#cut.sequence;
     this.#lastAtMs = this.#cut.atMs;
     this.#lastChecksum = this.#cut.checksum;
-    this.#checkTail();
+    this.#findLast();
     this.#checkHead();
+    this.warnings.push(...parts.examined.warnings);
+    const mark = {
+      logId: this.id,
+      sequence: this.#lastSequence,
+      checksum: this.#lastChecksum,
+    };
+    this.#mark = new MarkWriter(parts.directory, mark, parts.examined.mark);
   }
 
   get oldestSequence(): number {
@@ -149,9 +164,11 @@ export class SqliteLog implements Log {
       this.#begin.run();
       last = this.#inserter.insert(entries, this.#lastChecksum);
       this.#commit.run();
+      // Here, with `synchronous=FULL`, the entries are synced.
+      if (last) this.#mark.write(last.sequence, last.checksum);
     } catch (cause) {
       if (this.#database.isTransaction) this.#database.exec("rollback");
-      const message = `the log cannot be written: ${messageOf(cause)}`;
+      const message = `the log cannot be written: ${messageOf(cause)} (${this.path})`;
       throw new LogError("cannot_write", message, { cause });
     }
     if (last) this.#remember(last);
@@ -168,7 +185,7 @@ export class SqliteLog implements Log {
     limit: number,
   ): Promise<readonly Entry[]> {
     const rows = this.#selectStream.iterate(stream, afterSequence, limit);
-    return this.#take(rows, { from: afterSequence, step: 1 });
+    return this.#take(rows, { stream, from: afterSequence, step: 1 });
   }
 
   async readStreamBack(
@@ -177,13 +194,17 @@ export class SqliteLog implements Log {
     limit: number,
   ): Promise<readonly Entry[]> {
     const rows = this.#selectStreamBack.iterate(stream, beforeSequence, limit);
-    return this.#take(rows, { from: beforeSequence, step: -1 });
+    return this.#take(rows, { stream, from: beforeSequence, step: -1 });
   }
 
   /** Rows as entries, as many as may be read at once. */
   #take(
     rows: Iterable<unknown>,
-    { from, step }: { readonly from: number; readonly step: 1 | -1 },
+    {
+      stream,
+      from,
+      step,
+    }: { readonly stream: string; readonly from: number; readonly step: 1 | -1 },
   ): readonly Entry[] {
     const entries: Entry[] = [];
     let bytes = 0;
@@ -192,16 +213,75 @@ export class SqliteLog implements Log {
       for (const row of rows) {
         if (bytes > limits.readBytesMax) break;
         const sealed = toSealed(row);
-        if (!isIntact(sealed)) throw damagedAt(sealed.sequence);
-        const entry = opened(sealed);
+        const isWanted = stream === sealed.stream;
+        if (!isWanted || !isIntact(sealed)) throw this.#damagedAt(sealed.sequence);
+        const entry = this.#opened(sealed);
         entries.push(entry);
         bytes += entry.body.length;
         last = entry.sequence;
       }
     } catch (cause) {
-      throw isDamage(cause) ? damagedAt(last + step, cause) : cause;
+      throw isDamage(cause) ? this.#damagedAt(last + step, cause) : cause;
     }
     return entries;
+  }
+
+  /**
+   * Verifies the entries up to one of them, and the structure of the database, where that is quick. Entries after it
+   * are verified as they are read.
+   */
+  async checkHistory(upToSequence: number): Promise<void> {
+    if (this.#cutter.entriesBytes > limits.verifiedBytesMax) return;
+    this.#checkStructure();
+    if (this.#isHeadMissing) throw this.#damagedAt(this.#cut.sequence + 1);
+    let expected = this.#oldestSequence;
+    let before: Sealed | undefined;
+    try {
+      for (const row of this.#select.iterate(expected, upToSequence - expected + 1)) {
+        const sealed = toSealed(row);
+        const isChained = sealed.previous === (before?.checksum ?? this.#checksumBefore(sealed));
+        if (sealed.sequence !== expected || !isChained || !isIntact(sealed)) break;
+        before = sealed;
+        expected += 1;
+      }
+    } catch (cause) {
+      throw isDamage(cause) ? this.#damagedAt(expected, cause) : cause;
+    }
+    if (expected <= upToSequence) throw this.#damagedAt(expected);
+  }
+
+  /** Nothing needs them now. Whoever is told today can act before the newest is damaged too. */
+  async #checkOlderSnapshots(newest: number): Promise<void> {
+    if (this.#snapshots.bytes > limits.verifiedBytesMax) return;
+    for (const sequence of await this.#snapshots.sequences()) {
+      if (sequence >= newest || (await this.#snapshots.isIntact(sequence))) continue;
+      this.warnings.push(`snapshot ${sequence} is damaged; the newer one is intact`);
+    }
+  }
+
+  /** The index is made of the entries, and can be made again. */
+  #checkStructure(): void {
+    const file = this.path;
+    const faults = findFaults(this.#database);
+    const [first] = faults;
+    if (first === undefined) return;
+    const index = this.#database
+      .prepare("select rootpage from sqlite_schema where name = 'entries_by_stream'")
+      .get();
+    const root = index?.["rootpage"];
+    const isOfIndex = (fault: string): boolean =>
+      fault.includes("entries_by_stream") ||
+      fault.startsWith(`Tree ${root} `) ||
+      fault.endsWith(` on page ${root}`);
+    if (!faults.every(isOfIndex)) throw refusal({ file, problem: `is damaged: ${first}` });
+    try {
+      this.#database.exec("reindex entries_by_stream");
+    } catch (cause) {
+      throw refusal({ file, problem: `is damaged: ${messageOf(cause)}` });
+    }
+    const [left] = findFaults(this.#database);
+    if (left !== undefined) throw refusal({ file, problem: `is damaged: ${left}` });
+    this.warnings.push(`an index in ${file} was damaged, and was built again from the entries`);
   }
 
   async saveSnapshot(snapshot: Snapshot, signal?: AbortSignal): Promise<void> {
@@ -219,7 +299,10 @@ export class SqliteLog implements Log {
         const message = `the log ends at entry ${this.#lastSequence}, but a snapshot was made at ${sequence}: entries are missing`;
         throw new LogError("damaged", message);
       }
-      if (await this.#snapshots.load(sequence, onRow)) return sequence;
+      if (await this.#snapshots.load(sequence, onRow)) {
+        await this.#checkOlderSnapshots(sequence);
+        return sequence;
+      }
       this.warnings.push(`snapshot ${sequence} is damaged and was passed over`);
     }
     return 0;
@@ -242,7 +325,7 @@ export class SqliteLog implements Log {
   size(): LogSize {
     const { entriesBytes } = this.#cutter;
     let diskBytes = this.#snapshots.bytes;
-    for (const name of ["log.db", "log.db-wal"]) {
+    for (const name of [databaseName, walName]) {
       const file = statSync(join(this.#directory, name), { throwIfNoEntry: false });
       diskBytes += file?.size ?? 0;
     }
@@ -252,6 +335,7 @@ export class SqliteLog implements Log {
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    this.#mark[Symbol.dispose]();
     this.#database.close();
     this.#lock.close();
   }
@@ -263,7 +347,7 @@ export class SqliteLog implements Log {
     if (found > format) {
       throw new LogError(
         "too_new",
-        `the log in ${directory} has format ${found}; this release reads up to ${format}. Install the newer release`,
+        `${join(directory, databaseName)} has format ${found}; this release reads up to ${format}. Install the newer release`,
       );
     }
     if (found === 0) {
@@ -271,30 +355,19 @@ export class SqliteLog implements Log {
       this.#database.exec(`begin; ${schema} insert into about values ('id', '${id}'); commit`);
     }
     this.#database.exec(streamIndex);
+    this.#database.exec("insert into about values ('mark', '1') on conflict do nothing");
     const about = this.#database.prepare("select value from about where key = 'id'").get();
     return String(about?.["value"]);
   }
 
-  /**
-   * A last entry that does not read back is set aside and reported: no later entry depends on it, and
-   * it must not keep the plane from starting. Damage before that is found when it is read, and refused.
-   */
-  #checkTail(): void {
+  /** It was found intact before the log was opened. */
+  #findLast(): void {
     const select = this.#database.prepare(
       `select ${columns} from entries order by sequence desc limit 1`,
     );
     select.setReturnArrays(true);
-    let last = sealedOrNone(select.get());
-    if (last && !isIntact(last)) {
-      const { sequence } = last;
-      this.#database
-        .prepare("insert into damaged values (?, ?, ?)")
-        .run(Date.now(), sequence, JSON.stringify(last));
-      this.#database.prepare("delete from entries where sequence = ?").run(sequence);
-      this.warnings.push(`entry ${sequence}, the last one, was damaged and has been set aside`);
-      last = sealedOrNone(select.get());
-    }
-    if (last) this.#remember(last);
+    const row = select.get();
+    if (row !== undefined) this.#remember(toSealed(row));
   }
 
   /** Entries that are missing before the first one, and were not cut, are told: no start depends on them. */
@@ -302,6 +375,7 @@ export class SqliteLog implements Log {
     this.#findOldest();
     const first = this.#cut.sequence + 1;
     if (this.#oldestSequence === first) return;
+    this.#isHeadMissing = this.#oldestSequence > first && this.#isCutKnown;
     const problem =
       this.#oldestSequence > first
         ? `entries ${first} to ${this.#oldestSequence - 1} are missing, and were not cut`
@@ -313,7 +387,10 @@ export class SqliteLog implements Log {
     const row = this.#database.prepare("select value from about where key = 'cut'").get();
     if (!row) return nothingCut;
     const mark = parseMark(this.id, String(row["value"]));
-    if (!mark) this.warnings.push("the mark of what was cut from the log is damaged");
+    if (!mark) {
+      this.#isCutKnown = false;
+      this.warnings.push("the mark of what was cut from the log is damaged");
+    }
     return mark ?? nothingCut;
   }
 
@@ -344,6 +421,24 @@ export class SqliteLog implements Log {
     return Number(row?.["n"]) === sequence - this.#lastSequence;
   }
 
+  #damagedAt(sequence: number, cause?: unknown): LogError {
+    const advice = "restore the directory from a backup, or see docs/damage.md";
+    const message = `entry ${sequence} of the log is damaged (${this.path}); ${advice}`;
+    return new LogError("damaged", message, { cause });
+  }
+
+  #opened(sealed: Sealed): Entry {
+    let entry: Entry | undefined;
+    try {
+      entry = unseal(sealed);
+    } catch (cause) {
+      throw this.#damagedAt(sealed.sequence, cause);
+    }
+    if (entry) return entry;
+    const message = `entry ${sealed.sequence} (${sealed.type}) was written by a later release; install it`;
+    throw new LogError("too_new", message);
+  }
+
   #remember({ sequence, atMs, checksum }: Sealed): void {
     this.#lastSequence = sequence;
     this.#lastAtMs = atMs;
@@ -362,16 +457,16 @@ export class SqliteLog implements Log {
         const sealed = toSealed(row);
         const isNext = sealed.sequence === expected;
         const isChained = sealed.previous === (before?.checksum ?? this.#checksumBefore(sealed));
-        if (!isNext || !isChained || !isIntact(sealed)) throw damagedAt(expected);
+        if (!isNext || !isChained || !isIntact(sealed)) throw this.#damagedAt(expected);
         before = sealed;
         expected += 1;
         if (sealed.sequence <= afterSequence) continue;
-        const entry = opened(sealed);
+        const entry = this.#opened(sealed);
         entries.push(entry);
         bytes += entry.body.length;
       }
     } catch (cause) {
-      throw isDamage(cause) ? damagedAt(expected, cause) : cause;
+      throw isDamage(cause) ? this.#damagedAt(expected, cause) : cause;
     }
     return entries;
   }
@@ -390,8 +485,9 @@ function makeDirectory(path: string): void {
 }
 
 /** An exclusive transaction that stays open: freed when the process ends, however it ends. */
-function lockDirectory(directory: string): DatabaseSync {
-  const lock = new DatabaseSync(join(directory, "lock.db"));
+export function lockDirectory(directory: string): DatabaseSync {
+  const path = join(directory, "lock.db");
+  const lock = new DatabaseSync(path);
   try {
     lock.exec("begin exclusive");
     return lock;
@@ -400,29 +496,8 @@ function lockDirectory(directory: string): DatabaseSync {
     if (isBusy(cause)) {
       throw new LogError("in_use", `${directory} is in use by another daemon`, { cause });
     }
-    throw new LogError("unusable", `cannot lock ${directory}: ${messageOf(cause)}`, { cause });
+    throw new LogError("unusable", `cannot lock ${path}: ${messageOf(cause)}`, { cause });
   }
-}
-
-function opened(sealed: Sealed): Entry {
-  let entry: Entry | undefined;
-  try {
-    entry = unseal(sealed);
-  } catch (cause) {
-    throw damagedAt(sealed.sequence, cause);
-  }
-  if (entry) return entry;
-  const message = `entry ${sealed.sequence} (${sealed.type}) was written by a later release; install it`;
-  throw new LogError("too_new", message);
-}
-
-function damagedAt(sequence: number, cause?: unknown): LogError {
-  const message = `entry ${sequence} of the log is damaged; restore the directory from a backup`;
-  return new LogError("damaged", message, { cause });
-}
-
-function sealedOrNone(row: unknown): Sealed | undefined {
-  return row === undefined ? undefined : toSealed(row);
 }
 
 function messageOf(cause: unknown): string {

@@ -2,9 +2,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout } from "node:timers/promises";
 import { isJson } from "../core/index.ts";
 import { type CutMark, nothingCut, parseMark } from "./cut-mark.ts";
 import { isIntact, type Sealed } from "./entry.ts";
+import { checkStructure, type Examined, examine } from "./examine.ts";
 import { LogError } from "./log.ts";
 import { columns, toSealed } from "./rows.ts";
 import { SnapshotFiles } from "./snapshot-files.ts";
@@ -30,9 +32,11 @@ export async function verifyLog(
   const path = join(directory, "log.db");
   if (!existsSync(path))
     throw new LogError("unusable", `there is no log in ${directory}; start one with tipstaff up`);
+  // First: a daemon that runs writes the mark after the entries.
+  const { damage, warnings: found } = await examineTwice(directory);
   const database = new DatabaseSync(path, { readOnly: true });
-  const problems: string[] = [];
-  const warnings: string[] = [];
+  const problems: string[] = damage ? [`${damage.file} ${damage.problem}`] : [];
+  const warnings: string[] = [...found];
   const complain = (problem: string): void => {
     if (problems.length < problemsMax) problems.push(problem);
   };
@@ -75,9 +79,9 @@ export async function verifyLog(
       if (done % 10_000 === 0) onProgress(done, total);
     }
     if (!readMark(database)) complain("the mark of what was cut from the log is damaged");
-    for (const row of database.prepare("select sequence from damaged").all()) {
-      complain(`entry ${row["sequence"]} was damaged and set aside earlier`);
-    }
+    const structure = checkStructure(database);
+    if (structure !== undefined) complain(`${path} is damaged: ${structure}`);
+    warnings.push(...tellAccepted(database));
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     complain(`the log cannot be read after entry ${before?.sequence ?? 0}: ${why}`);
@@ -95,6 +99,31 @@ export async function verifyLog(
     complain(`entries that snapshot ${older} needs were cut, up to ${cut.sequence}`);
   }
   return { entries: done, firstSequence: first, lastSequence, snapshots, problems, warnings };
+}
+
+/** A daemon may be writing: what is wrong at one moment only is no damage. */
+async function examineTwice(directory: string): Promise<Examined> {
+  const first = examine(directory);
+  if (!first.damage) return first;
+  await setTimeout(100);
+  return examine(directory);
+}
+
+/** What was given up knowingly, and when. */
+function tellAccepted(database: DatabaseSync): readonly string[] {
+  const rows = database
+    .prepare(
+      "select foundAtMs, min(sequence) as first, max(sequence) as last, entry from damaged group by foundAtMs, entry like '{\"history\":%'",
+    )
+    .all();
+  return rows.map(({ foundAtMs, first, last, entry }) => {
+    const at = new Date(Number(foundAtMs)).toISOString();
+    const isHistory = String(entry).startsWith('{"history":');
+    const entries = first === last ? `entry ${first}` : `entries ${first} to ${last}`;
+    return isHistory
+      ? `the history up to entry ${last} was damaged, and given up at ${at}`
+      : `${entries} were damaged or missing, and given up at ${at}`;
+  });
 }
 
 /** Nothing cut where there is no mark; undefined if there is one that we did not make. */

@@ -14,9 +14,16 @@ export async function recover(log: Log): Promise<Recovered> {
   let since = nothingSince(snapshotSequence);
   if (log.oldestSequence > snapshotSequence + 1) {
     const entries = `entries ${snapshotSequence + 1} to ${log.oldestSequence - 1}`;
-    const message = `${entries} are gone from the log, and no intact snapshot has what was in them; restore the directory from a backup`;
-    throw new LogError("damaged", message);
+    const where = log.path === undefined ? "" : ` (${log.path})`;
+    // A damaged snapshot was only a warning until here.
+    const problems = [
+      `${entries} are gone from the log${where}, and no intact snapshot has what was in them`,
+      ...log.warnings,
+      "restore the directory from a backup, or see docs/damage.md",
+    ];
+    throw new LogError("damaged", problems.join("; "));
   }
+  await log.checkHistory?.(snapshotSequence);
   while (state.lastSequence < log.lastSequence) {
     const entries = await log.read(state.lastSequence, limits.recoveryEntries);
     if (entries.length === 0) {

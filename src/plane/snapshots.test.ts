@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { capture, describe, emptyState } from "../core/index.ts";
+import { printMark } from "../log/cut-mark.ts";
 import { type Log, MemoryLog, type Snapshot, SqliteLog } from "../log/index.ts";
 import { acquire, register, setPolicy } from "../testing/commands.ts";
 import { entries } from "../testing/entries.ts";
@@ -46,6 +47,15 @@ test("after so many entries a snapshot is made, and the next opening needs nothi
   }
   {
     using database = new DatabaseSync(join(place.path, "log.db"));
+    // As if they had been cut: what is in the snapshot must be enough.
+    const entry = database.prepare("select * from entries where sequence = ?").get(made);
+    const mark = {
+      sequence: made,
+      atMs: Number(entry?.["atMs"]),
+      checksum: `${entry?.["checksum"]}`,
+    };
+    const id = `${database.prepare("select value from about where key = 'id'").get()?.["value"]}`;
+    database.prepare("insert into about values ('cut', ?)").run(printMark(id, mark));
     database.prepare("delete from entries where sequence <= ?").run(made);
   }
   await using log = SqliteLog.open(place.path);

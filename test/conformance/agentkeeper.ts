@@ -614,7 +614,7 @@ export const rules: readonly Rule[] = [
     ],
   ),
   ours("AK-4-5", "A torn last record is dropped with a warning.", [
-    "src/log/sqlite.test.ts: a last entry that does not read back is set aside, and told",
+    "src/log/sqlite.test.ts: an append that was never finished is dropped, with a warning",
   ]),
   ours("AK-4-6", "The format has a version; a later one is refused.", [
     "src/log/sqlite.test.ts: a log of a later release is refused, and is as it was for that release",

@@ -241,7 +241,7 @@ describe("a log that is not as it was", { concurrency: 2 }, () => {
     );
   });
 
-  test("a damaged last entry is set aside, with a warning", async () => {
+  test("a damaged last entry is refused, until somebody accepts its loss", async () => {
     using directory = scratch();
     const dataDirectory = await makeLog(directory.path);
     const last = edit(dataDirectory, (database) => {
@@ -250,9 +250,18 @@ describe("a log that is not as it was", { concurrency: 2 }, () => {
       );
       return database.prepare("select max(sequence) as last from entries").get()?.["last"];
     });
+    await assertRefused(
+      dataDirectory,
+      new RegExp(`log\\.db is damaged: entry ${last}, the last one\\. Nothing was changed`),
+    );
+    const ill = await tipstaff("doctor", "--data-dir", dataDirectory);
+    assert.equal(ill.code, 1);
+    assert.match(ill.stdout, new RegExp(`log\\.db is damaged: entry ${last}, the last one`));
+    const accepted = await tipstaff("doctor", "--accept-loss", "--data-dir", dataDirectory);
+    assert.equal(accepted.code, 0, accepted.stdout);
+    assert.match(accepted.stdout, new RegExp(`gave up entry ${last}: what it changed is undone`));
     await using daemon = await Daemon.start({ dataDirectory });
-    await until(() => daemon.stderr !== "", "the warning");
-    assert.match(daemon.stderr, new RegExp(`warn entry ${last}, the last one, was damaged`));
+    assert.equal(daemon.stderr, "");
   });
 
   test("a newer format is refused and left as it is", async () => {
@@ -268,7 +277,7 @@ describe("a log that is not as it was", { concurrency: 2 }, () => {
     using directory = scratch();
     const dataDirectory = await makeLog(directory.path);
     edit(dataDirectory, (database) => database.exec("drop table about"));
-    await assertRefused(dataDirectory, /cannot open the log/);
+    await assertRefused(dataDirectory, /log\.db is damaged: no such table: about/);
   });
 });
 

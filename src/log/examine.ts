@@ -1,0 +1,197 @@
+/**
+ * Looks at the files of a log before anything is written to them: whether every entry that was acknowledged is still
+ * there. The database is opened for reading only, because the last writer that closes a database deletes its
+ * write-ahead log, and with it what could still be recovered from a damaged one.
+ */
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { type CutMark, nothingCut, parseMark } from "./cut-mark.ts";
+import { type FoundMark, findMark, markName } from "./durable-mark.ts";
+import { isIntact, type Sealed } from "./entry.ts";
+import { limits } from "./limits.ts";
+import { LogError } from "./log.ts";
+import { columns, format, toSealed } from "./rows.ts";
+import { inspectWal, type WalState } from "./wal.ts";
+
+export const databaseName = "log.db";
+export const walName = "log.db-wal";
+
+export type Damage = {
+  /** The file, by its path. */
+  readonly file: string;
+  /** What is wrong with it, as the end of a sentence that begins with the file. */
+  readonly problem: string;
+};
+
+export type Examined = {
+  readonly mark: FoundMark;
+  /** The first damage that was found. Entries may be lost. */
+  readonly damage?: Damage;
+  /** Nothing is lost, as far as can be known. */
+  readonly warnings: readonly string[];
+};
+
+export function examine(directory: string): Examined {
+  const mark = findMark(directory);
+  const wal = inspectWal(join(directory, walName));
+  const path = join(directory, databaseName);
+  const warnings: string[] = [];
+  if (!statSync(path, { throwIfNoEntry: false })?.size) {
+    const isNew = mark.state === "absent" && wal.bytes === 0;
+    const damage = { file: path, problem: "is missing or empty, but a log was in this directory" };
+    return { mark, warnings, ...(!isNew && { damage }) };
+  }
+  const blamedWal =
+    wal.problem === undefined
+      ? undefined
+      : { file: join(directory, walName), problem: wal.problem };
+  if (blamedWal && wal.commitsAfterProblem > limits.unsyncedCommitsMax) {
+    return { mark, warnings, damage: blamedWal };
+  }
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    const version = Number(database.prepare("pragma user_version").get()?.["user_version"]);
+    // The log of a later release, or one whose creation was interrupted: the caller deals with both.
+    if (version > format || (version === 0 && mark.state === "absent")) return { mark, warnings };
+    const kept = readKept(database, mark);
+    const loss = findLoss(directory, kept, mark);
+    if (loss) return { mark, warnings, damage: blame(directory, { database, wal, loss }) };
+    if (wal.isUnfinished && !blamedWal) {
+      const file = join(directory, walName);
+      warnings.push(`${file} ends with an append that was never finished; it was dropped`);
+    }
+    if (mark.state !== "intact") {
+      if (blamedWal) return { mark, warnings, damage: blamedWal };
+      const isExpected = mark.state === "absent" && !kept.hadMark;
+      const what = mark.state === "absent" ? "missing" : "damaged";
+      const file = join(directory, markName);
+      if (!isExpected) {
+        warnings.push(
+          `${file} is ${what}; the log itself is whole, and the file was written again`,
+        );
+      }
+    } else {
+      if (mark.isHalfDamaged) {
+        warnings.push(`half of ${join(directory, markName)} is damaged, and was written again`);
+      }
+      if (blamedWal) {
+        const unread = "; no acknowledged entry is missing";
+        warnings.push(`${blamedWal.file} ${blamedWal.problem}${unread}`);
+      }
+    }
+    return { mark, warnings };
+  } catch (cause) {
+    // The file of the database, unless the other one is known to be bad: SQLite reads both as one.
+    const why = cause instanceof Error ? cause.message : String(cause);
+    return { mark, warnings, damage: blamedWal ?? { file: path, problem: `is damaged: ${why}` } };
+  } finally {
+    database.close();
+  }
+}
+
+/** How a damaged log is refused. */
+export function refusal({ file, problem }: Damage): LogError {
+  const advice = "restore the directory from a backup, or see docs/damage.md";
+  return new LogError("damaged", `${file} ${problem}. Nothing was changed; ${advice}`);
+}
+
+type Kept = {
+  readonly logId: string;
+  /** The last entry, or the last one that was cut if there is none. */
+  readonly lastSequence: number;
+  readonly isLastIntact: boolean;
+  readonly cut: CutMark;
+  /** Of the entry that the mark names, if there is one. */
+  readonly markedChecksum: string | undefined;
+  /** Whether a release that writes marks has opened this log before. */
+  readonly hadMark: boolean;
+};
+
+function readKept(database: DatabaseSync, found: FoundMark): Kept {
+  const about = database.prepare("select value from about where key = ?");
+  const logId = String(about.get("id")?.["value"]);
+  const cutText = about.get("cut")?.["value"];
+  const cut = (cutText === undefined ? undefined : parseMark(logId, String(cutText))) ?? nothingCut;
+  const last = readEntry(database, "order by sequence desc limit 1");
+  const marked = found.state === "intact" ? found.mark.sequence : 0;
+  return {
+    logId,
+    lastSequence: last?.sequence ?? cut.sequence,
+    isLastIntact: last === undefined || isIntact(last),
+    cut,
+    markedChecksum: readEntry(database, `where sequence = ${marked}`)?.checksum,
+    hadMark: about.get("mark") !== undefined,
+  };
+}
+
+function readEntry(database: DatabaseSync, which: string): Sealed | undefined {
+  const select = database.prepare(`select ${columns} from entries ${which}`);
+  select.setReturnArrays(true);
+  const row = select.get();
+  return row === undefined ? undefined : toSealed(row);
+}
+
+/** What the log lacks of what was acknowledged. */
+function findLoss(directory: string, kept: Kept, found: FoundMark): Loss | undefined {
+  const { lastSequence, cut } = kept;
+  const path = join(directory, markName);
+  if (found.state === "intact") {
+    const { logId, sequence, checksum } = found.mark;
+    if (logId !== kept.logId) {
+      const problem = `is damaged or was replaced: its log id is not the one in ${path}`;
+      return { problem, isMissing: false };
+    }
+    if (sequence > lastSequence) {
+      const entries =
+        sequence === lastSequence + 1
+          ? `entry ${sequence} was acknowledged and is`
+          : `entries ${lastSequence + 1} to ${sequence} were acknowledged and are`;
+      return { problem: `is damaged or incomplete: ${entries} missing`, isMissing: true };
+    }
+    // After a power failure the mark may be so old that its entry has been cut since.
+    const checksumNow = sequence === cut.sequence ? cut.checksum : kept.markedChecksum;
+    if (sequence >= cut.sequence && checksumNow !== checksum) {
+      const problem = `is damaged or was replaced: entry ${sequence} is not the one in ${path}`;
+      return { problem, isMissing: false };
+    }
+  }
+  if (kept.isLastIntact) return undefined;
+  return { problem: `is damaged: entry ${lastSequence}, the last one`, isMissing: false };
+}
+
+type Loss = {
+  readonly problem: string;
+  /** Whether entries are missing at the end, which damage in either file can cause. */
+  readonly isMissing: boolean;
+};
+
+/** Finds the file that the loss is in. */
+function blame(
+  directory: string,
+  {
+    database,
+    wal,
+    loss,
+  }: { readonly database: DatabaseSync; readonly wal: WalState; readonly loss: Loss },
+): Damage {
+  const isWal =
+    wal.problem !== undefined || (loss.isMissing && checkStructure(database) === undefined);
+  return { file: join(directory, isWal ? walName : databaseName), problem: loss.problem };
+}
+
+/** What SQLite finds wrong with the structure of the database; undefined if nothing. */
+export function checkStructure(database: DatabaseSync): string | undefined {
+  return findFaults(database)[0];
+}
+
+/** The first hundred faults that SQLite finds in the structure of the database, one line each. */
+export function findFaults(database: DatabaseSync): readonly string[] {
+  try {
+    const rows = database.prepare("pragma integrity_check").all();
+    const lines = rows.flatMap((row) => String(Object.values(row)[0]).split("\n"));
+    return lines.filter((line) => line !== "ok" && !line.startsWith("***"));
+  } catch (cause) {
+    return [cause instanceof Error ? cause.message : String(cause)];
+  }
+}
