@@ -454,7 +454,7 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     await page.getByLabel("Why").fill("the plan has changed");
     await page.locator("dialog").getByRole("button", { name: "Cancel boss" }).click();
     await shows(page, ".panel .standing", /cancelled/);
-    await shows(page, ".panel .failure", /the plan has changed/);
+    await shows(page, ".panel .job-failure", /the plan has changed/);
     await page.locator(".tree").getByText("helper").click();
     await shows(page, ".panel h2", /helper/);
     await shows(page, ".panel .standing", /cancelled/);

@@ -135,19 +135,19 @@ function Standing({ job }: { readonly job: JobDetail }): JSX.Element {
         </p>
       )}
       {failure && (
-        <p class="failure" data-state={job.state}>
+        <p class="job-failure" data-state={job.state}>
           <code>{failure.code}</code> <Said text={failure.message} lengthMax={1_000} />
         </p>
       )}
       {cancelling && (
-        <p class="failure" data-state="cancelling">
+        <p class="job-failure" data-state="cancelling">
           asked to end{cancelling.reason !== "" && ": "}
           <Said text={cancelling.reason} lengthMax={300} />{" "}
           <TimeLeft expiresAtMs={cancelling.untilMs} ttlMs={limits.cancelGraceMs} />
         </p>
       )}
       {orphanedUntilMs !== undefined && (
-        <p class="failure" data-state="orphaned">
+        <p class="job-failure" data-state="orphaned">
           its worker is away <TimeLeft expiresAtMs={orphanedUntilMs} ttlMs={limits.workerGraceMs} />
         </p>
       )}
