@@ -221,14 +221,18 @@ export class Session implements SessionListener, RollCallSession {
   }
 
   async statusesOf(jobIds: readonly string[]): Promise<ReadonlyMap<string, string> | undefined> {
-    const accepted = jobIds.map((jobId) => this.jobs.get(jobId)?.acceptedAtMs ?? 0);
-    const sinceMs = Math.min(...accepted) - limits.acceptanceMsMax;
+    const wanted = new Set(jobIds);
+    const firstMs = jobIds.reduce(
+      (ms, jobId) => Math.min(ms, this.jobs.get(jobId)?.acceptedAtMs ?? 0),
+      Number.POSITIVE_INFINITY,
+    );
+    const sinceMs = firstMs - limits.acceptanceMsMax;
     const createdAfterMs = sinceMs > 0 ? sinceMs : undefined;
     const statuses = new Map<string, string>();
     let cursor: string | undefined;
     for (let pages = 0; pages < limits.pagesMax; pages += 1) {
       const page = await this.#list({ createdAfterMs, limit: limits.pageJobs, cursor });
-      for (const { jobId, status } of page.jobs) statuses.set(jobId, status);
+      for (const { jobId, status } of page.jobs) if (wanted.has(jobId)) statuses.set(jobId, status);
       cursor = page.nextCursor;
       if (cursor === undefined) return statuses;
     }

@@ -3,7 +3,7 @@
  * are one (ARCP-122); what we send, `body-rules.ts` checks.
  */
 import { type Chunk, readChunk } from "../work/chunks.ts";
-import { isLogLevel, type LogLevel } from "../work/events.ts";
+import { isLogLevel, type LogLevel } from "../work/log-levels.ts";
 import { type ReceivedError, readError } from "./errors.ts";
 import { isObject, type JsonObject } from "./fields.ts";
 import { type LeaseShape, readAnyLease } from "./parts.ts";

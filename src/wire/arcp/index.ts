@@ -9,7 +9,7 @@ export {
   splitBytes,
   splitText,
 } from "../work/chunks.ts";
-export type { LogLevel } from "../work/events.ts";
+export type { LogLevel } from "../work/log-levels.ts";
 export {
   type Accepted,
   type AgentOffer,

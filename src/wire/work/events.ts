@@ -5,6 +5,7 @@
 import { decodedBytes } from "./chunks.ts";
 import { isInteger, isObject, type JsonObject, type Problem, problemAt } from "./json.ts";
 import { limits } from "./limits.ts";
+import { isLogLevel, logLevels } from "./log-levels.ts";
 
 export const eventKinds = [
   /** How far the job is: words, or numbers with words. */
@@ -31,13 +32,6 @@ export const eventKinds = [
 ] as const;
 
 export type EventKind = (typeof eventKinds)[number];
-
-export const logLevels = ["trace", "debug", "info", "warn", "error", "critical"] as const;
-export type LogLevel = (typeof logLevels)[number];
-
-export function isLogLevel(value: unknown): value is LogLevel {
-  return logLevels.some((each) => each === value);
-}
 
 /** What is expected of one member of a body. */
 export type Expected = {
