@@ -220,7 +220,7 @@ export const rules: readonly Rule[] = [
     "ARCP-33",
     "Messages beyond the inbound limit close with 1009, and ours stay under 1 MiB unless the user made them longer.",
     [runtimeResultStream, transportWebSocket],
-    "A client closes with 4009: WebSockets of browsers may not say 1009.",
+    "A client closes with 4009: WebSockets of browsers may not say 1009. See decision 21.",
   ),
   should("ARCP-34", "Compression is spoken when offered, and off by default.", [
     transportWebSocket,
@@ -422,7 +422,7 @@ export const rules: readonly Rule[] = [
     "ARCP-78",
     "A client may acknowledge by itself, in batches, what was delivered without a gap.",
     [clientAcknowledging, clientClient, gaps],
-    "It does so unless told not to, and to a Python runtime only if told to.",
+    "It does so unless told not to, and to a Python runtime only if told to. See decision 21.",
   ),
   must(
     "ARCP-79",
@@ -673,7 +673,7 @@ export const rules: readonly Rule[] = [
     "ARCP-145",
     "An operation needs its capability and a pattern; expiry, budget and pattern are checked in this order.",
     [coreCapabilities, coreGrants, gaps],
-    "The answer is a promise: what it rests on is kept first, and whoever asks may be a worker elsewhere.",
+    "The answer is a promise: what it rests on is kept first, and whoever asks may be a worker elsewhere. See decision 16.",
   ),
   must(
     "ARCP-146",
@@ -702,7 +702,7 @@ export const rules: readonly Rule[] = [
     "ARCP-152",
     "Deadlines follow the monotonic clock from acceptance on.",
     [gaps],
-    "A wall clock that is set forward ends leases early. The monotonic clock stands still while a machine sleeps, and a lease must not last longer for that.",
+    "A wall clock that is set forward ends leases early. The monotonic clock stands still while a machine sleeps, and a lease must not last longer for that. See decision 7.",
   ),
   must("ARCP-153", "There is no renewal.", [doorJobs]),
   must("ARCP-154", "An amount is a currency and a plain decimal; those of one currency add up.", [
@@ -843,7 +843,7 @@ export const rules: readonly Rule[] = [
     "ARCP-194",
     "Recorded sessions of other runtimes can be replayed, and ours by theirs.",
     [cliArcpEventFiles, gaps, interopCli],
-    "We replay the files of both published SDKs. Ours hold what was decided, from which frames are made, and no other runtime replays them.",
+    "We replay the files of both published SDKs. Ours hold what was decided, from which frames are made, and no other runtime replays them. See decision 2.",
   ),
   must("ARCP-195", "What is stored holds no secrets.", [
     cliArcpEventFiles,
@@ -880,13 +880,13 @@ export const rules: readonly Rule[] = [
     "ARCP-202",
     "Emitting resolves when the frame is logged, and works without a transport.",
     [doorSessions, gaps],
-    "It resolves while up to 1,024 words are on their way to the log. Nobody is told of them before they are kept.",
+    "It resolves while up to 1,024 words are on their way to the log. Nobody is told of them before they are kept. See decision 16.",
   ),
   must(
     "ARCP-203",
     "Defaults are those of the table.",
     [doorJobs, gaps, server],
-    "A session can be resumed from 1,000,000 events back and not 10,000, and ended jobs are remembered for a day, as their keys are, and not for an hour.",
+    "A session can be resumed from 1,000,000 events back and not 10,000, and ended jobs are remembered for a day, as their keys are, and not for an hour. See decision 21.",
   ),
   must(
     "ARCP-204",
@@ -902,7 +902,7 @@ export const rules: readonly Rule[] = [
     "ARCP-206",
     "A client has the options, methods and properties that its users know.",
     [clientClient, clientArcpBrowser, gaps],
-    "A client is made by connecting, so that `connect` and `resume` are static. There is no `logger`.",
+    "A client is made by connecting, so that `connect` and `resume` are static. There is no `logger`. See decision 21.",
   ),
   should("ARCP-207", "A submit resolves when it is accepted, with a handle for all that follows.", [
     clientClient,
@@ -963,7 +963,7 @@ export const rules: readonly Rule[] = [
     "ARCP-223",
     "The command line has the commands and flags of the table.",
     [cliParse, cliArcp, gaps],
-    "`serve --db` takes a directory, not a file.",
+    "`serve --db` takes a directory, not a file. See decision 21.",
   ),
   must("ARCP-224", "Serving has an echo agent, one line when it is ready, and an orderly end.", [
     cliArcp,
@@ -985,7 +985,7 @@ export const rules: readonly Rule[] = [
     "ARCP-230",
     "One function mounts the door on any server; adapters build on it.",
     [transportWebSocket, server],
-    "One function takes the servers of all frameworks; there is no package for each, and nothing for Bun.",
+    "One function takes the servers of all frameworks; there is no package for each, and nothing for Bun. See decision 17.",
   ),
   must("ARCP-231", "Apps of ours guard ordinary requests with the same list of hosts.", [
     transportWebSocket,
@@ -1001,13 +1001,13 @@ export const rules: readonly Rule[] = [
     "ARCP-235",
     "The TypeScript SDK's client gets through everything with our runtime.",
     [gaps],
-    "Not tried: that SDK could not be had where this was written.",
+    "Not tried: that SDK is in no package registry that we know of.",
   ),
   must(
     "ARCP-236",
     "Our client gets through everything with the TypeScript SDK's runtime.",
     [gaps],
-    "Not tried: that SDK could not be had where this was written.",
+    "Not tried: that SDK is in no package registry that we know of.",
   ),
   must("ARCP-237", "Ours get through everything with each other, over every transport.", [
     interopClientRuntime,
