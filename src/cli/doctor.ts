@@ -6,7 +6,7 @@ import { socketIn } from "../transport/index.ts";
 import type { Overview } from "../wire/api/index.ts";
 import { exits } from "./exits.ts";
 import { Failure, no } from "./failure.ts";
-import { dataDirectoryFrom, printPath } from "./paths.ts";
+import { dataDirectoryFrom, hasLog, printPath } from "./paths.ts";
 import { checkPorts } from "./ports.ts";
 import { Progress } from "./progress.ts";
 import { askOverview } from "./status.ts";
@@ -139,7 +139,10 @@ function checkNode(): Check {
   return { name: "node", state: "fail", text: `${node} is too old`, advice };
 }
 
-/** A daemon that does not run is no fault: the log can be checked without. */
+/**
+ * The log can be checked without a daemon, so that none runs is not a failure. If one has run before, it is a
+ * warning: agents and people may rely on it.
+ */
 async function askDaemon(values: Values): Promise<{
   readonly check: Check;
   readonly overview?: Overview;
@@ -155,8 +158,9 @@ async function askDaemon(values: Values): Promise<{
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const isDown = error.code === "unreachable";
-    const text = isDown ? "does not run; tipstaff up starts it" : error.message;
-    return { check: { name, state: isDown ? "ok" : "warn", text, ...adviceOf(error) } };
+    const text = isDown ? "is not running; tipstaff up starts it" : error.message;
+    const isFine = isDown && !hasLog(dataDirectoryFrom(values));
+    return { check: { name, state: isFine ? "ok" : "warn", text, ...adviceOf(error) } };
   }
 }
 

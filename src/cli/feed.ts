@@ -67,6 +67,11 @@ export class Feed implements AsyncDisposable {
     return this.#daemon.state.kind === "lost";
   }
 
+  /** Whether no daemon has answered yet. */
+  get isDaemonMissing(): boolean {
+    return this.#daemon.state.kind === "none";
+  }
+
   /** Who waits for a person first. */
   agents(nowMs: number): readonly Sighting[] {
     return this.#sight(nowMs).map((agent) => ({ ...agent, ...this.#beside.get(agent.id) }));
@@ -150,6 +155,8 @@ export type Around = {
   readonly nowMs: number;
   /** A daemon was there, and does not answer any more. */
   readonly isDaemonLost: boolean;
+  /** No daemon has answered yet. */
+  readonly isDaemonMissing: boolean;
 };
 
 /**
@@ -176,7 +183,8 @@ export async function* followAgents(
       if (wrong) throw wrong.fault;
       const nowMs = Date.now();
       if (!feed.isComplete || signal.aborted) continue;
-      yield { agents: feed.agents(nowMs), nowMs, isDaemonLost: feed.isDaemonLost };
+      const { isDaemonLost, isDaemonMissing } = feed;
+      yield { agents: feed.agents(nowMs), nowMs, isDaemonLost, isDaemonMissing };
     }
   } finally {
     signal.removeEventListener("abort", onNews);

@@ -13,7 +13,7 @@ import { Failure } from "./failure.ts";
 import { limits } from "./limits.ts";
 import { type Looking, lookingFrom } from "./looking.ts";
 import { joined } from "./one-list.ts";
-import { dataDirectoryFrom } from "./paths.ts";
+import { dataDirectoryFrom, hasLog } from "./paths.ts";
 import type { Values } from "./table.ts";
 
 export type Look = {
@@ -26,6 +26,8 @@ export type Look = {
   /** Those that run or wait for a worker; absent where no daemon tells of them. */
   readonly jobs?: { readonly rows: readonly Job[]; readonly total: number };
   readonly nowMs: number;
+  /** The data directory of a daemon that has run and does not answer. */
+  readonly downDirectory?: string;
 };
 
 /** Rejects with a `Failure` if the daemon that was named does not answer. */
@@ -41,13 +43,16 @@ export async function lookAround(values: Values): Promise<Look> {
   // Heard below; should it fail while we look, that is no surprise.
   asking?.catch(() => {});
   const { agents: processes, hasDaemon } = surveyProcesses();
-  const { told, untold, jobs } = await (asking ?? (hasDaemon ? ask(values, looking) : nobody));
+  const answer = await (asking ?? (hasDaemon ? ask(values, looking) : nobody));
+  const { told, untold, jobs } = answer;
   const nowMs = Date.now();
   const found = { files, registered: [], processes };
   const own = sight(found, { nowMs, hostName: hostname(), ...silentIn(looking) });
   const surroundings = new Surroundings({ env: process.env });
   const agents = surroundings.look(joined(told, own), found);
-  return { agents, warnings, untold, nowMs, ...(jobs && { jobs }) };
+  const directory = dataDirectoryFrom(values);
+  const down = answer === nobody && hasLog(directory) ? { downDirectory: directory } : {};
+  return { agents, warnings, untold, nowMs, ...(jobs && { jobs }), ...down };
 }
 
 type Told = Pick<Look, "untold" | "jobs"> & { readonly told: readonly Sighting[] };

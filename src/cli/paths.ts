@@ -1,4 +1,5 @@
 /** Where things are on this machine. */
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Values } from "./table.ts";
@@ -9,6 +10,16 @@ export function dataDirectoryFrom(values: Values): string {
   if (typeof given === "string") return resolve(given);
   const state = process.env["XDG_STATE_HOME"] || join(homedir(), ".local", "state");
   return join(state, "tipstaff");
+}
+
+/** Whether a daemon has run with this data directory. A command alone leaves other files there, such as the token. */
+export function hasLog(directory: string): boolean {
+  return existsSync(join(directory, "log.db"));
+}
+
+/** For a command that found no daemon, although one has run here. */
+export function daemonDownText(directory: string): string {
+  return `the daemon is not running (${printPath(directory)}); its agents are not shown; tipstaff up starts it`;
 }
 
 /** `~` for the home directory, as people write it. */

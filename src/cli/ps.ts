@@ -14,6 +14,7 @@ import {
 } from "./job-words.ts";
 import { limits } from "./limits.ts";
 import { type Look, lookAround } from "./look-around.ts";
+import { daemonDownText } from "./paths.ts";
 import {
   doingOf,
   isOfInterest,
@@ -34,12 +35,14 @@ export async function ps(values: Values): Promise<number> {
       ? look.agents
       : look.agents.filter((agent) => isOfInterest(agent, look.nowMs));
   if (values["json"] === true) {
-    const { agents, untold, nowMs, warnings } = look;
+    const { agents, untold, nowMs, warnings, downDirectory } = look;
+    const down = downDirectory === undefined ? {} : { isDaemonDown: true };
     const jobs = look.jobs && { jobs: look.jobs.rows };
     const total = agents.length + untold;
-    print(`${jsonOf({ agents: shown, total, ...jobs, nowMs, warnings })}\n`);
+    print(`${jsonOf({ agents: shown, total, ...jobs, nowMs, warnings, ...down })}\n`);
     return exits.ok;
   }
+  if (look.downDirectory !== undefined) say(`${daemonDownText(look.downDirectory)}\n`);
   print(describeAround(shown, look));
   print(describeJobs(look));
   const broken = look.warnings.filter(({ kind }) => kind !== "id-mismatch").length;
@@ -55,7 +58,10 @@ export function describeAround(shown: readonly Sighting[], look: Look): string {
   const hidden = agents.length - shown.length;
   const more = hidden === 0 ? "" : `${hidden} that ended or were lost: --all shows them`;
   if (shown.length === 0) {
-    const empty = "no agents; tipstaff install claude-code makes yours tell what they do";
+    const empty =
+      look.downDirectory === undefined
+        ? "no agents; tipstaff install claude-code makes yours tell what they do"
+        : "no agents are known without the daemon";
     return `${empty}\n${more === "" ? "" : `${paint("dim", more)}\n`}`;
   }
   const further =

@@ -7,7 +7,7 @@ import { seen } from "./testing.ts";
 import { Judge } from "./wait.ts";
 
 function at(agents: readonly Sighting[], parts: Partial<Around> = {}): Around {
-  return { agents, nowMs: 0, isDaemonLost: false, ...parts };
+  return { agents, nowMs: 0, isDaemonLost: false, isDaemonMissing: false, ...parts };
 }
 
 test("until one waits for a person: any of those that are meant", () => {

@@ -7,6 +7,7 @@ import { type Around, followAgents } from "./feed.ts";
 import { limits } from "./limits.ts";
 import { lookingFrom } from "./looking.ts";
 import { goesBy, isFromRegistry } from "./one-list.ts";
+import { daemonDownText, dataDirectoryFrom, hasLog } from "./paths.ts";
 import { doingOf, moreBy, whereOf } from "./sighting-words.ts";
 import type { Values } from "./table.ts";
 import { forHowLong, parseDuration } from "./times.ts";
@@ -26,7 +27,13 @@ export async function wait(values: Values): Promise<number> {
   const looking = { ...lookingFrom(values), agent: name };
   const following = followAgents(values, looking, ending.signal);
   try {
+    const directory = dataDirectoryFrom(values);
+    let wasDownTold = false;
     for await (const around of following) {
+      if (around.isDaemonMissing && !wasDownTold && hasLog(directory)) {
+        wasDownTold = true;
+        say(`${daemonDownText(directory)}\n`);
+      }
       const reached = judge.look(around);
       // From the first look on: however short the time, what is so already counts.
       if (timeoutMs !== undefined) timer ??= setTimeout(() => ending.abort(), timeoutMs);
