@@ -97,6 +97,14 @@ export function describeEntry(entry: Entry, names: Names): EntryLine {
     }
     case "observed.left":
       return { text: `${entry.observed.name} has left`, tone: "dim" };
+    case "need.dismissed": {
+      const { id, untilMs, atMs, by } = entry.dismissal;
+      const what =
+        untilMs === undefined ? "dismissed" : `snoozed for ${forHowLong(untilMs - atMs)}`;
+      return { text: `${id} is ${what} by ${by}`, tone: "dim" };
+    }
+    case "need.restored":
+      return { text: `${entry.id} is shown again among what needs you`, tone: "dim" };
     case "plane.opened":
       return { text: "the daemon started", tone: "bold" };
     case "plane.resumed":

@@ -1,5 +1,7 @@
 /** Bounds of the command line, as one that asks the daemon. */
 export const limits = {
+  /** How long a thing is snoozed unless the command says so. */
+  snoozeMs: 3_600_000,
   /** For what is still to be printed, when all that the daemon had is closed. */
   exitMs: 200,
   /** A daemon answers in milliseconds; what takes so long does not answer. */

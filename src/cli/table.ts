@@ -48,6 +48,7 @@ export type CommandRow = {
 
 /** Nouns that have verbs. Alone, a noun lists. */
 export const nouns: Readonly<Record<string, string>> = {
+  needs: "what needs you",
   agents: "who is there, and how they are",
   leases: "who holds which task",
   elections: "who leads which group",
@@ -157,6 +158,10 @@ const looking: readonly Flag[] = [
 const agent: Argument = {
   name: "agent",
   help: "its id, the beginning of its id, or its name, if no other agent has the same",
+};
+const needed: Argument = {
+  name: "thing",
+  help: "its id, the beginning of it, or its name; see tipstaff needs",
 };
 const leased: Argument = { name: "task", help: "the task that is held" };
 const group: Argument = { name: "group", help: "the name of the group" };
@@ -292,6 +297,48 @@ export const commands: readonly CommandRow[] = [
     flags: [json, ...asking],
     exits: askExits,
     run: async (values) => (await import("./status.ts")).status(values),
+  },
+  {
+    name: "needs list",
+    aliases: ["ls"],
+    summary: "list everything that needs you; status counts the same",
+    examples: ["tipstaff needs", "tipstaff needs --dismissed --json"],
+    flags: [{ name: "dismissed", help: "what was dismissed or snoozed instead" }, json, ...asking],
+    exits: askExits,
+    run: async (values) => (await import("./needs.ts")).listNeeds(values),
+  },
+  {
+    name: "needs dismiss",
+    aliases: ["rm"],
+    summary: "clear something until it happens anew",
+    examples: ["tipstaff needs dismiss payer", "tipstaff needs dismiss --all"],
+    arguments: [{ ...needed, isOptional: true }],
+    flags: [{ name: "all", help: "everything that needs you now" }, json, ...asking],
+    exits: getExits,
+    run: async (values, words) => (await import("./needs.ts")).dismissNeeds(values, words),
+  },
+  {
+    name: "needs snooze",
+    summary: "clear something for a while",
+    examples: ["tipstaff needs snooze payer", "tipstaff needs snooze --all --for 30m"],
+    arguments: [{ ...needed, isOptional: true }],
+    flags: [
+      { name: "for", value: "duration", help: "until it is shown again", default: "1h" },
+      { name: "all", help: "everything that needs you now" },
+      json,
+      ...asking,
+    ],
+    exits: getExits,
+    run: async (values, words) => (await import("./needs.ts")).snoozeNeeds(values, words),
+  },
+  {
+    name: "needs restore",
+    summary: "show something again that was dismissed or snoozed",
+    examples: ["tipstaff needs restore payer", "tipstaff needs restore 3f2a --json"],
+    arguments: [needed],
+    flags: [json, ...asking],
+    exits: getExits,
+    run: async (values, words) => (await import("./needs.ts")).restoreNeed(values, words),
   },
   {
     name: "ps",

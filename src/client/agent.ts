@@ -64,7 +64,8 @@ export async function register(
 ): Promise<Agent> {
   const since = now(parts.calls.clock);
   const key = newKey();
-  const info = await parts.calls.call("registerAgent", { card, ttlMs }, { signal, key });
+  const { processId: process } = parts.calls;
+  const info = await parts.calls.call("registerAgent", { card, ttlMs, process }, { signal, key });
   return new Agent({ ...parts, name: card.name }, info, since);
 }
 

@@ -66,6 +66,8 @@ const once: ReadonlySet<OperationName> = new Set<OperationName>([
 export class Calls {
   readonly url: string;
   readonly clock: Clock;
+  /** The same for all agents of this client: what happens to their process is shown once. */
+  readonly processId: string = newKey();
   readonly #options: CallsOptions;
   readonly #closing = new AbortController();
 

@@ -1,7 +1,8 @@
 /**
  * Who leads. Candidates of a group stand in the order in which they joined; the first is elected when
  * there is no leader, and stays until it resigns or dies. The term counts the changes: of two leaders
- * of one group, the later has the larger term. A group is never forgotten, nor is its term.
+ * of one group, the later has the larger term. A group is never forgotten, nor is its term: without candidates it is
+ * not shown, and its next leader has a larger term than all before.
  */
 import { accept, type Decision, refuse } from "./decision.ts";
 import { type AgentId, type GroupName, type Term, term } from "./ids.ts";
@@ -21,11 +22,14 @@ export type Election = {
 
 export type Elections = {
   readonly groups: ReadonlyMap<GroupName, Election>;
+  /** How many groups have a candidate. */
+  readonly contestedCount: number;
   readonly byCandidate: ReadonlyMap<AgentId, ReadonlySet<GroupName>>;
 };
 
 export type OwnElections = {
   readonly groups: Map<GroupName, Election>;
+  contestedCount: number;
   readonly byCandidate: Map<AgentId, Set<GroupName>>;
 };
 
@@ -53,7 +57,7 @@ export type ElectionEvent =
 export type LivenessOf = (id: AgentId) => Liveness | undefined;
 
 export function emptyElections(): OwnElections {
-  return { groups: new Map(), byCandidate: new Map() };
+  return { groups: new Map(), contestedCount: 0, byCandidate: new Map() };
 }
 
 export function decide(
@@ -139,15 +143,12 @@ export function evolve(
   };
   switch (event.type) {
     case "election.joined":
-      elections.groups.set(group, {
-        ...before,
-        candidates: [...before.candidates, event.agentId],
-      });
+      put(elections, { ...before, candidates: [...before.candidates, event.agentId] });
       index(elections, event.agentId, group);
       return;
     case "election.left": {
       const candidates = before.candidates.filter((candidate) => candidate !== event.agentId);
-      elections.groups.set(group, { ...before, candidates });
+      put(elections, { ...before, candidates });
       const groups = elections.byCandidate.get(event.agentId);
       groups?.delete(group);
       if (groups?.size === 0) elections.byCandidate.delete(event.agentId);
@@ -157,14 +158,26 @@ export function evolve(
       const { candidates } = before;
       const { term, changedAtMs, leader } = event;
       const after = { group, candidates, term, changedAtMs, busSequence };
-      elections.groups.set(group, leader === undefined ? after : { ...after, leader });
+      put(elections, leader === undefined ? after : { ...after, leader });
       return;
     }
   }
 }
 
-export function putElection(elections: OwnElections, election: Election): void {
+/** Groups that nobody stands for are not shown: only their terms are still of use. */
+export function isContested({ candidates }: Election): boolean {
+  return candidates.length > 0;
+}
+
+function put(elections: OwnElections, election: Election): void {
+  const before = elections.groups.get(election.group);
+  if (before && isContested(before)) elections.contestedCount -= 1;
+  if (isContested(election)) elections.contestedCount += 1;
   elections.groups.set(election.group, election);
+}
+
+export function putElection(elections: OwnElections, election: Election): void {
+  put(elections, election);
   for (const candidate of election.candidates) index(elections, candidate, election.group);
 }
 

@@ -188,6 +188,9 @@ function story(): readonly Event[] {
   loop.accept(resign("g", "ada"));
   loop.accept(observe("codex-1", "waiting delete 3 files?"));
   loop.accept({ type: "observed.leave", observedId: observedId("codex-1") });
+  const need = { kind: "task_dead", id: "t" } as const;
+  loop.accept({ type: "need.dismiss", ...need, sinceMs: 0, forMs: 1_000, by: "local" });
+  loop.accept({ type: "need.restore", ...need });
   loop.accept(deregister("ada"));
   loop.decide({ type: "plane.resume" });
   loop.at(86_400_000 + 2_000);

@@ -11,6 +11,7 @@ import { term, token } from "./ids.ts";
 import type { JobEvent } from "./jobs.ts";
 import { isJson } from "./json-text.ts";
 import type { LeaseEvent } from "./leases.ts";
+import type { NeedEvent } from "./needs.ts";
 import type { ObservedEvent } from "./observed.ts";
 import type { QuestionEvent } from "./questions.ts";
 import type { RegistryEvent } from "./registry.ts";
@@ -36,6 +37,7 @@ export type Event =
   | PolicyEvent
   | TaskEvent
   | ObservedEvent
+  | NeedEvent
   | JobEvent
   | CredentialEvent
   | SessionEvent
@@ -72,6 +74,8 @@ export const topics: Readonly<Record<EventType, string>> = {
   "task.forgotten": "",
   "observed.changed": "",
   "observed.left": "",
+  "need.dismissed": "",
+  "need.restored": "",
   "election.joined": "",
   "election.left": "",
   "job.preparing": "",

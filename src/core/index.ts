@@ -25,7 +25,7 @@ export {
   type Refused,
   refuse,
 } from "./decision.ts";
-export type { Election } from "./elections.ts";
+export { type Election, isContested } from "./elections.ts";
 export {
   type AccessQuery,
   type AccessVerdict,
@@ -129,6 +129,7 @@ export {
   stateOfJob,
   stirOf,
 } from "./machine.ts";
+export { type Dismissal, dismissalOf } from "./needs.ts";
 export { type Observed, type ObservedState, observedStates } from "./observed.ts";
 export {
   type Answerer,

@@ -17,6 +17,8 @@ export const limits = {
   agentsMax: 1_000_000,
   /** Those that a machine has: each is a status file. */
   observedMax: 10_000,
+  /** What people have dismissed; see `needs.ts`. */
+  dismissalsMax: 10_000,
   leasesMax: 1_000_000,
   groupsMax: 100_000,
   candidatesMax: 10_000,

@@ -19,6 +19,7 @@ import {
 import { emptyJobs, type Jobs, type OwnJobs } from "./job-records.ts";
 import * as jobs from "./jobs.ts";
 import * as leases from "./leases.ts";
+import * as needs from "./needs.ts";
 import * as observed from "./observed.ts";
 import * as questions from "./questions.ts";
 import * as registry from "./registry.ts";
@@ -32,6 +33,7 @@ export type State = {
   readonly entitlements: entitlements.Entitlements;
   readonly tasks: tasks.Tasks;
   readonly observed: observed.ObservedAgents;
+  readonly needs: needs.Needs;
   readonly jobs: Jobs;
   readonly credentials: credentials.Credentials;
   readonly sessions: sessions.Sessions;
@@ -53,6 +55,7 @@ export type OwnState = {
   readonly entitlements: entitlements.OwnEntitlements;
   readonly tasks: tasks.OwnTasks;
   readonly observed: observed.OwnObservedAgents;
+  readonly needs: needs.OwnNeeds;
   readonly jobs: OwnJobs;
   readonly credentials: credentials.OwnCredentials;
   readonly sessions: sessions.OwnSessions;
@@ -100,6 +103,7 @@ export type Command =
   | entitlements.PolicyCommand
   | tasks.TaskCommand
   | observed.ObservedCommand
+  | needs.NeedCommand
   | tasks.ClaimTask
   | jobs.JobCommand
   | credentials.ReportRevocation
@@ -116,6 +120,7 @@ export function emptyState(): OwnState {
     entitlements: entitlements.emptyEntitlements(),
     tasks: tasks.emptyTasks(),
     observed: observed.emptyObserved(),
+    needs: needs.emptyNeeds(),
     jobs: emptyJobs(),
     credentials: credentials.emptyCredentials(),
     sessions: sessions.emptySessions(),
@@ -271,6 +276,9 @@ function decideAlone(state: State, command: Command, nowMs: number): Decision<Ev
     case "observed.report":
     case "observed.leave":
       return observed.decide(state.observed, command, nowMs);
+    case "need.dismiss":
+    case "need.restore":
+      return needs.decide(state.needs, command, nowMs);
     case "job.submit": {
       const repeated = jobs.findRepeated(state.jobs, command);
       if (repeated.refusal) return repeated;
@@ -643,6 +651,10 @@ export function evolve(state: OwnState, event: Event): void {
     case "observed.left":
       observed.evolve(state.observed, event);
       return;
+    case "need.dismissed":
+    case "need.restored":
+      needs.evolve(state.needs, event);
+      return;
     case "job.accepted": {
       const { id, sessionIds } = event.job;
       const [sessionId] = sessionIds;
@@ -803,6 +815,8 @@ export function stirOf(event: Event): Stir | undefined {
     case "task.forgotten":
     case "observed.changed":
     case "observed.left":
+    case "need.dismissed":
+    case "need.restored":
       return undefined;
   }
 }

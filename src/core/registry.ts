@@ -33,6 +33,8 @@ export type Agent = {
   readonly registeredAtMs: number;
   /** Its client reconnects within seconds. Absent: it may pause for two minutes, or an older log does not say. */
   readonly reconnectsSoon?: true;
+  /** The same for all agents of one process, if its client says so. */
+  readonly process?: string;
 } & (
   | { readonly liveness: "alive" | "unreachable" }
   | {
@@ -99,6 +101,7 @@ export type RegisterAgent = {
   readonly ttlMs: number;
   /** See `Agent`. */
   readonly reconnectsSoon?: true;
+  readonly process?: string;
 };
 export type Heartbeat = {
   readonly type: "agent.heartbeat";
@@ -146,14 +149,8 @@ export function decide(
       if (livingCount(registry) >= limits.agentsMax) {
         return refuse("limit_reached", `there are ${limits.agentsMax} agents already`);
       }
-      const { agentId: id, card, ttlMs, reconnectsSoon } = command;
-      const record = {
-        id,
-        card,
-        ttlMs,
-        registeredAtMs: nowMs,
-        ...(reconnectsSoon && { reconnectsSoon }),
-      };
+      const { agentId: id, card, ttlMs } = command;
+      const record = { id, card, ttlMs, registeredAtMs: nowMs, ...marksOf(command) };
       const agent: Agent = { ...record, liveness: "alive" };
       return accept({ type: "agent.registered", agent, lastHeartbeatAtMs: nowMs });
     }
@@ -347,6 +344,15 @@ export function hasLeft(agent: Agent): boolean {
 }
 
 function withoutLiveness(agent: Agent): Omit<Agent, "liveness"> {
-  const { id, card, ttlMs, registeredAtMs, reconnectsSoon } = agent;
-  return { id, card, ttlMs, registeredAtMs, ...(reconnectsSoon && { reconnectsSoon }) };
+  const { id, card, ttlMs, registeredAtMs } = agent;
+  return { id, card, ttlMs, registeredAtMs, ...marksOf(agent) };
+}
+
+type Marks = Pick<Agent, "reconnectsSoon" | "process">;
+
+function marksOf({ reconnectsSoon, process }: Marks): Marks {
+  return {
+    ...(reconnectsSoon && { reconnectsSoon }),
+    ...(process === undefined ? {} : { process }),
+  };
 }

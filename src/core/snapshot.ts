@@ -10,6 +10,7 @@ import { type AgentId, type TaskId, term, token } from "./ids.ts";
 import { type JobRow, putJobRow, rowOfJob } from "./job-records.ts";
 import { type Lease, putLease } from "./leases.ts";
 import { emptyState, type OwnState, type State } from "./machine.ts";
+import { type Dismissal, putDismissal } from "./needs.ts";
 import { type Observed, putObserved } from "./observed.ts";
 import { putQuestion, type Question } from "./questions.ts";
 import { type Activity, type Agent, putAgent } from "./registry.ts";
@@ -27,6 +28,7 @@ type Rows = {
   readonly input: readonly [TaskId, string];
   readonly output: readonly [TaskId, string];
   readonly observed: Observed;
+  readonly dismissal: Dismissal;
   readonly job: JobRow;
   readonly credential: Credential;
   readonly session: SessionRow;
@@ -53,7 +55,8 @@ export type Section = {
 
 /** A consistent copy of the references, in one go. */
 export function capture(state: State): readonly Section[] {
-  const { registry, leases, elections, entitlements, tasks, observed, jobs, sessions } = state;
+  const { registry, leases, elections, entitlements, tasks, observed, needs, jobs, sessions } =
+    state;
   const { credentials, questions, lastBusSequence, openedAtMs } = state;
   const { lastToken } = leases;
   const { lastPlace } = tasks;
@@ -90,6 +93,7 @@ export function capture(state: State): readonly Section[] {
     { name: "input", rows: [...tasks.inputs] },
     { name: "output", rows: [...tasks.outputs] },
     { name: "observed", rows: [...observed.byId.values()] },
+    { name: "dismissal", rows: [...needs.dismissals.values()] },
     // In the order of their places.
     { name: "job", rows: [...jobs.byId.values()].map((job) => rowOfJob(jobs, job)) },
     {
@@ -175,6 +179,9 @@ export class Restoring {
         return;
       case "observed":
         putObserved(state.observed, value);
+        return;
+      case "dismissal":
+        putDismissal(state.needs, value);
         return;
       case "job":
         putJobRow(state.jobs, value);

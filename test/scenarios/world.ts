@@ -589,6 +589,10 @@ function print(event: Event): string {
     case "observed.changed":
     case "observed.left":
       return `${event.type} ${event.observed.id}`;
+    case "need.dismissed":
+      return `${event.type} ${event.dismissal.kind} ${event.dismissal.id}`;
+    case "need.restored":
+      return `${event.type} ${event.kind} ${event.id}`;
     case "election.joined":
     case "election.left":
       return `${event.type} ${event.group} ${event.agentId}`;

@@ -157,6 +157,8 @@ function payloadOf(event: Event): wire.Event["payload"] {
     case "election.left":
     case "observed.changed":
     case "observed.left":
+    case "need.dismissed":
+    case "need.restored":
     case "plane.opened":
     case "plane.resumed":
       return undefined;

@@ -26,6 +26,8 @@ const names = Object.keys(routes) as OperationName[];
 const carriedOut: { readonly [Name in OperationName]: (to: TestDoor) => Promise<Answer<Name>> } = {
   getOverview: (to) => to.done("getOverview", {}),
   getAttention: (to) => to.done("getAttention", {}),
+  dismissNeed: (to) => to.done("dismissNeed", { kind: "task_dead", id: "t", sinceMs: 0 }),
+  restoreNeed: (to) => to.done("restoreNeed", { kind: "task_dead", id: "t" }),
   getTimeline: (to) => to.done("getTimeline", {}),
   getStatus: (to) => to.done("getStatus", {}),
   listEntries: (to) => to.done("listEntries", {}),

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { observedId } from "../../core/index.ts";
+import { jobId, observedId } from "../../core/index.ts";
 import { MemoryLog } from "../../log/index.ts";
+import { endJob, startJob, submitJob } from "../../testing/commands.ts";
 import { openTestDoor, type TestDoor } from "../../testing/http-door.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import { test as me } from "../../testing/test-plane.ts";
@@ -267,20 +268,147 @@ test("a task that was delayed is stuck a minute after it could be claimed", asyn
   assert.deepEqual([item?.kind, item?.sinceMs], ["task_stuck", sinceMs]);
 });
 
-test("a group without a leader and a candidate is told", async () => {
+test("a group without candidates needs nobody, and is neither listed nor counted; its term is kept", async () => {
+  const log = new MemoryLog();
+  const clock = new ManualClock();
+  const group = "planners";
+  {
+    await using to = await openTestDoor({ log, clock });
+    const { id: agentId } = await register(to, "a");
+    await to.done("campaign", { group, agentId });
+    assert.equal((await to.done("getOverview", {})).counts.elections, 1);
+    await to.done("deregisterAgent", { agentId });
+    assert.deepEqual(await attention(to), []);
+    assert.deepEqual((await to.done("listElections", {})).rows, []);
+    assert.equal((await to.done("getOverview", {})).counts.elections, 0);
+    assert.equal((await to.done("getElection", { group })).term, "2");
+  }
+  await using to = await openTestDoor({ log, clock });
+  assert.equal((await to.done("getOverview", {})).counts.elections, 0);
+  const { id: agentId } = await register(to, "b");
+  assert.equal((await to.done("campaign", { group, agentId })).term, "3");
+  assert.equal((await to.done("listElections", {})).total, 1);
+});
+
+test("what is dismissed is gone until it happens anew, and the log says who dismissed it", async () => {
+  const log = new MemoryLog();
+  const clock = new ManualClock();
+  const says = (to: TestDoor, agentId: string, note: string) =>
+    to.done("heartbeat", { agentId, activity: { state: "waiting", note } });
+  let id = "";
+  {
+    await using to = await openTestDoor({ log, clock });
+    id = (await register(to, "payer", 86_400_000)).id;
+    await says(to, id, "pay?");
+    const [item] = await attention(to);
+    assert(item);
+    const { kind, sinceMs } = item;
+    await to.done("dismissNeed", { kind, id, sinceMs });
+    assert.deepEqual(await attention(to), []);
+    const hidden = await to.done("getAttention", { dismissed: true });
+    const dismissed = { by: "local", atMs: clock.nowMs() };
+    assert.deepEqual(hidden, { items: [{ ...item, dismissed }], total: 1 });
+    const { rows } = await to.done("listEntries", { type: ["need."] });
+    assert.deepEqual(
+      rows.map((entry) => "dismissal" in entry && entry.dismissal),
+      [{ kind, id, sinceMs, ...dismissed }],
+    );
+    const personal = await to.done("listEntries", { type: ["need."] }, { token: null });
+    assert.deepEqual(personal.rows, [], "it may name what is the user's alone");
+  }
+  await using to = await openTestDoor({ log, clock });
+  assert.deepEqual(await attention(to), [], "also after a restart");
+  await to.done("heartbeat", { agentId: id, activity: { state: "idle" } });
+  clock.leap(1_000);
+  await says(to, id, "pay now?");
+  const [anew] = await attention(to);
+  assert(anew);
+  await to.done("dismissNeed", { kind: "agent_waiting", id, sinceMs: anew.sinceMs });
+  assert.deepEqual(await attention(to), []);
+  await to.done("restoreNeed", { kind: "agent_waiting", id });
+  assert.equal((await attention(to)).length, 1);
+});
+
+test("what is snoozed comes back in time", async () => {
   await using to = await openTestDoor();
-  const { id: agentId } = await register(to, "a");
-  await to.done("campaign", { group: "planners", agentId });
-  await to.done("deregisterAgent", { agentId });
-  const [item] = await attention(to);
-  assert.deepEqual([item?.kind, item?.id], ["group_leaderless", "planners"]);
+  const { id } = await register(to, "payer", 86_400_000);
+  await to.done("heartbeat", { agentId: id, activity: { state: "waiting", note: "pay?" } });
+  const sinceMs = to.clock.nowMs();
+  await to.done("dismissNeed", { kind: "agent_waiting", id, sinceMs, forMs: 60_000 });
+  await passWithHeartbeats(to, id, 56_000);
+  assert.deepEqual(await attention(to), []);
+  await passWithHeartbeats(to, id, 4_000);
+  assert.equal((await attention(to)).length, 1);
+});
+
+test("agents of one process that are lost are one row, and others are rows of their own", async () => {
+  await using to = await openTestDoor();
+  const { id: other } = await register(to, "other");
+  const ttlMs = 8_000;
+  const ids: string[] = [];
+  for (const name of ["a", "b", "c"]) {
+    ids.push((await to.done("registerAgent", { card: { name }, ttlMs, process: "p1" })).id);
+  }
+  await to.done("registerAgent", { card: { name: "lonely" }, ttlMs, process: "p2" });
+  for (const name of ["d", "e"]) {
+    const metadata = { host: "here", pid: "42" };
+    await to.done("registerAgent", { card: { name, metadata }, ttlMs });
+  }
+  await passWithHeartbeats(to, other, 12_000);
+  const items = await attention(to);
+  assert.deepEqual(items.map(({ name, agentCount }) => [name, agentCount]).sort(), [
+    ["a and 2 more", 3],
+    ["d and 1 more", 2],
+    ["lonely", undefined],
+  ]);
+  const together = items.find(({ agentCount }) => agentCount === 3);
+  assert.deepEqual(
+    together?.agents?.map(({ id }) => id),
+    ids,
+  );
+  assert.equal(together?.text, "3 agents of one process: heartbeats stopped; a, b, c");
+  for (const { kind, id, sinceMs } of items) await to.done("dismissNeed", { kind, id, sinceMs });
+  assert.deepEqual(await attention(to), []);
+});
+
+test("a job that failed needs a person, unless another job asked for it or somebody cancelled it", async () => {
+  await using to = await openTestDoor();
+  const failure = { code: "internal", message: "broken", isRetryable: false } as const;
+  const outcomes = {
+    j1: { status: "error", failure },
+    j2: { status: "success" },
+    j3: { status: "timed_out", failure },
+    j4: { status: "cancelled", failure },
+  } as const;
+  for (const [id, outcome] of Object.entries(outcomes)) {
+    for (const command of [submitJob(id, "local"), startJob(id), endJob(id, { outcome })]) {
+      await to.plane.submit(command, me, () => ({}));
+    }
+  }
+  const child = submitJob("child", "local", { parentId: jobId("parent") });
+  const parent = submitJob("parent", "local");
+  const ends = endJob("child", { outcome: { status: "error", failure } });
+  for (const command of [parent, startJob("parent"), child, startJob("child"), ends]) {
+    assert.equal((await to.plane.submit(command, me, () => ({}))).refusal, undefined);
+  }
+  const items = await attention(to);
+  assert.deepEqual(
+    items.map(({ kind, id, text }) => [kind, id, text]),
+    [
+      ["job_failed", "j1", "failed; its events say why"],
+      ["job_failed", "j3", "timed out; its events say why"],
+    ],
+  );
+  const anybody = await to.done("getAttention", {}, { token: null });
+  assert.equal(anybody.total, 0, "jobs are told only to the user");
 });
 
 test("who waits for a person comes first, and of each kind the longest", async () => {
   await using to = await openTestDoor();
   const { id: agentId } = await register(to, "leader");
-  await to.done("campaign", { group: "g", agentId });
-  await to.done("deregisterAgent", { agentId });
+  await to.done("createTask", { type: "index", maxRetries: 0 });
+  const { task } = await to.done("claimTask", { agentId });
+  await to.done("failTask", { taskId: task?.id ?? "", agentId });
   const ids: string[] = [];
   for (let count = 0; count < limits.attentionMax + 5; count++) {
     const { id } = await register(to, `agent-${count}`);

@@ -1,9 +1,16 @@
 /** What needs a person: who waits for one, who fell silent, what nobody can or will do. */
-import { lastHeard, type State } from "../../core/index.ts";
+import {
+  type Agent,
+  type Dismissal,
+  dismissalOf,
+  lastHeard,
+  type State,
+} from "../../core/index.ts";
 import {
   type Answer,
   type Attention,
   limits as apiLimits,
+  type Input,
   type Sighting,
 } from "../../wire/api/index.ts";
 import { limits as fileLimits } from "../../wire/status-file/index.ts";
@@ -16,16 +23,21 @@ type Kind = Attention["kind"];
 
 export function attentionIn(
   parts: Parts,
+  { dismissed = false }: Input<"getAttention">,
   { signal, maySee }: Pick<Call, "signal" | "maySee">,
 ): Promise<Reply<Answer<"getAttention">>> {
-  return lookInTurns(parts.plane, signal, (turn) => lookFor(parts, { turn, maySee }));
+  return lookInTurns(parts.plane, signal, (turn) => lookFor(parts, { turn, maySee, dismissed }));
 }
 
 type Parts = Pick<OperationParts, "plane" | "find" | "lookAround">;
 
 async function lookFor(
   { plane, find, lookAround }: Parts,
-  { turn, maySee }: { readonly turn: Turn; readonly maySee: boolean },
+  {
+    turn,
+    maySee,
+    dismissed,
+  }: { readonly turn: Turn; readonly maySee: boolean; readonly dismissed: boolean },
 ): Promise<Answer<"getAttention">> {
   await turn();
   const seen = maySee ? await lookAround({ silentAfterMs: apiLimits.silentAfterMs }) : [];
@@ -34,12 +46,12 @@ async function lookFor(
     queues.map(({ tools }) => find({ query: "", tools, limit: 1 }).then(({ hits }) => hits.length)),
   );
   return slices(plane, turn, function* (state, nowMs) {
-    const notes = new Notes();
+    const notes = new Notes(state.needs, { nowMs, dismissed });
     yield* noteSeen(notes, seen, nowMs);
     yield* noteUnseen(notes, state, { seen, nowMs });
     yield* noteUnreachable(notes, state);
     yield* noteDeadTasks(notes, state);
-    yield* noteLeaderless(notes, state);
+    if (maySee) yield* noteFailedJobs(notes, state);
     for (const [index, { stuck }] of queues.entries()) {
       if (able[index] !== 0) continue;
       for (const { text, ...about } of stuck) yield* notes.add(about, () => text);
@@ -54,11 +66,22 @@ class Notes {
   readonly #byKind: Readonly<Record<Kind, Smallest<Note>>> = {
     agent_waiting: new Smallest(limits.attentionMax),
     task_dead: new Smallest(limits.attentionMax),
+    job_failed: new Smallest(limits.attentionMax),
     task_stuck: new Smallest(limits.attentionMax),
     agent_silent: new Smallest(limits.attentionMax),
     agent_unreachable: new Smallest(limits.attentionMax),
-    group_leaderless: new Smallest(limits.attentionMax),
   };
+  readonly #needs: State["needs"];
+  readonly #options: { readonly nowMs: number; readonly dismissed: boolean };
+
+  /** `dismissed`: notes what was dismissed instead of what was not. */
+  constructor(
+    needs: State["needs"],
+    options: { readonly nowMs: number; readonly dismissed: boolean },
+  ) {
+    this.#needs = needs;
+    this.#options = options;
+  }
 
   *add(about: Omit<Note["about"], "source">, text: () => string): Look<void> {
     yield* this.addFrom("registry", about, text);
@@ -69,8 +92,10 @@ class Notes {
     about: Omit<Note["about"], "source">,
     text: () => string,
   ): Look<void> {
+    const dismissal = dismissalOf(this.#needs, about, this.#options.nowMs);
+    if ((dismissal !== undefined) !== this.#options.dismissed) return;
     const kind = this.#byKind[about.kind];
-    const note = { about: { ...about, source }, text };
+    const note = { about: { ...about, source, ...(dismissal && encode(dismissal)) }, text };
     if (kind.offer(about.sinceMs, about.id, note)) yield* kind.shrink();
   }
 
@@ -85,6 +110,10 @@ class Notes {
     }
     return { items, total };
   }
+}
+
+function encode({ by, atMs, untilMs }: Dismissal): Pick<Attention, "dismissed"> {
+  return { dismissed: { by, atMs, ...(untilMs === undefined ? {} : { untilMs }) } };
 }
 
 type Note = { readonly about: Omit<Attention, "text">; readonly text: () => string };
@@ -153,21 +182,61 @@ function isStill(last: string): string {
   return `says it works, but made no progress${last === "" ? "" : `; last: ${last}`}`;
 }
 
+/** Agents of one process are one row: they were lost together. */
 function* noteUnreachable(notes: Notes, { registry, openedAtMs }: State): Look<void> {
   let left = registry.counts.unreachable;
+  const lost: LostAgent[] = [];
   for (const agent of registry.agents.values()) {
-    if (left === 0) return;
+    if (left === 0) break;
     yield;
     if (agent.liveness !== "unreachable") continue;
     left -= 1;
-    const { id, card } = agent;
     const { lastHeartbeatAtMs, unheardSinceMs } = lastHeard(registry, agent, openedAtMs);
-    const sinceMs = unheardSinceMs ?? lastHeartbeatAtMs;
-    yield* notes.add({ kind: "agent_unreachable", id, name: card.name, sinceMs }, () => {
-      const what = unheardSinceMs === undefined ? "its heartbeats stopped" : unheardWords;
-      return `${what}; what it holds is freed when it is declared dead`;
+    const isUnheard = unheardSinceMs !== undefined;
+    lost.push({ agent, sinceMs: unheardSinceMs ?? lastHeartbeatAtMs, isUnheard });
+  }
+  for (const [process, members] of Map.groupBy(lost, ({ agent }) => processOf(agent))) {
+    yield;
+    const [first] = members;
+    if (!first) continue;
+    const what = first.isUnheard ? unheardWords : "its heartbeats stopped";
+    const { id, card } = first.agent;
+    const kind = "agent_unreachable" as const;
+    if (members.length === 1) {
+      yield* notes.add({ kind, id, name: card.name, sinceMs: first.sinceMs }, () => {
+        return `${what}; what it holds is freed when it is declared dead`;
+      });
+      continue;
+    }
+    const agents = members.slice(0, limits.namedTogetherMax).map(({ agent }) => ({
+      id: agent.id,
+      name: agent.card.name,
+    }));
+    // One that is lost later is news.
+    const sinceMs = members.reduce((latest, { sinceMs }) => Math.max(latest, sinceMs), 0);
+    const name = `${card.name} and ${members.length - 1} more`;
+    const about = { kind, id: process, name, sinceMs, agents, agentCount: members.length };
+    yield* notes.add(about, () => {
+      const names = agents.map(({ name }) => name).join(", ");
+      const more = members.length > agents.length ? ", …" : "";
+      const heard = first.isUnheard ? unheardWords : "heartbeats stopped";
+      return `${members.length} agents of one process: ${heard}; ${names}${more}`;
     });
   }
+}
+
+type LostAgent = {
+  readonly agent: Agent;
+  readonly sinceMs: number;
+  readonly isUnheard: boolean;
+};
+
+/** What its client calls its process, or what its card says of it; an agent of which neither is known is alone. */
+function processOf({ id, card, process }: Agent): string {
+  if (process !== undefined) return `process ${process}`;
+  const told = new Map(card.metadata);
+  const [host, pid] = [told.get("host"), told.get("pid")];
+  return host && pid ? `process ${pid} on ${host}`.slice(0, limits.hostNameLengthMax) : id;
 }
 
 const unheardWords = "not heard since the restart";
@@ -184,13 +253,21 @@ function* noteDeadTasks(notes: Notes, { tasks }: State): Look<void> {
   }
 }
 
-function* noteLeaderless(notes: Notes, { elections }: State): Look<void> {
-  for (const { group, leader, changedAtMs: sinceMs } of elections.groups.values()) {
+/**
+ * A job that failed or timed out, and that no other job waits for: only a person can do something about it. One that
+ * was cancelled ended as somebody wanted.
+ */
+function* noteFailedJobs(notes: Notes, { jobs }: State): Look<void> {
+  for (const job of jobs.byId.values()) {
     yield;
-    if (leader !== undefined) continue;
-    yield* notes.add({ kind: "group_leaderless", id: group, name: group, sinceMs }, () => {
-      return "has no leader and no candidate";
-    });
+    if (job.state !== "ended" || job.parentId !== undefined) continue;
+    const { id, status, agent: name, endedAtMs: sinceMs } = job;
+    if (status !== "error" && status !== "timed_out") continue;
+    const about = { kind: "job_failed", id, name, sinceMs } as const;
+    yield* notes.add(
+      about,
+      () => `${status === "error" ? "failed" : "timed out"}; its events say why`,
+    );
   }
 }
 

@@ -142,7 +142,7 @@ export function encodeCounts(
   return {
     agents: countAgents(state),
     leases: state.leases.held.size,
-    elections: state.elections.groups.size,
+    elections: state.elections.contestedCount,
     policies: state.entitlements.policies.size,
     tasks: countTasks(state),
     jobs: { ...work.counts },
@@ -214,6 +214,8 @@ function encodeEvent(
     case "policy.deleted":
     case "observed.changed":
     case "observed.left":
+    case "need.dismissed":
+    case "need.restored":
       return event;
   }
 }

@@ -1,4 +1,7 @@
 export const limits = {
+  /** Agents of one process that were lost together: so many are named. */
+  namedTogetherMax: 10,
+
   /** A request line and its headers. A browser sends about 1 kB besides the address. */
   headerBytesMax: 49_152,
   /** Each byte of a name may take three characters, and some operations are asked with several names. */

@@ -108,9 +108,11 @@ test("groups are found by name and by leader", async () => {
     (await to.done("listElections", input)).rows.map(({ group }) => group).join("");
   assert.deepEqual([await groups({}), await groups({ sort: "newest" })], ["ab", "ab"]);
   await to.done("resign", { group: "b", agentId: one.id });
+  assert.equal(await groups({ sort: "newest" }), "a", "nobody stands for the other");
+  await to.done("campaign", { group: "b", agentId: two.id });
   assert.equal(await groups({ sort: "newest" }), "ba", "by its last change");
   assert.equal(await groups({ sort: "group" }), "ab");
-  assert.equal(await groups({ query: "two" }), "a");
+  assert.equal(await groups({ query: "two" }), "ba");
   assert.equal(await groups({ query: "one" }), "", "it leads no more");
 });
 

@@ -6,6 +6,7 @@ import {
   type Event,
   hasLeft,
   idOfWork,
+  isContested,
   isWorkEvent,
   type Lease,
   type Policy,
@@ -110,7 +111,7 @@ export function listElections(
 ): Promise<Reply<api.Page<api.Election>>> {
   const { query, sort = "newest" } = input;
   return list({ plane, signal }, { ...input, sort }, encodeElection, (state) => ({
-    items: state.elections.groups.values(),
+    items: state.elections.groups.values().filter(isContested),
     wants: wordsOf(query, ({ group, leader }) =>
       leader === undefined ? group : [group, leader, nameOf(state, leader)].join(" "),
     ),
@@ -366,6 +367,10 @@ function mentions(event: Event, id: string): boolean {
     case "observed.changed":
     case "observed.left":
       return event.observed.id === id;
+    case "need.dismissed":
+      return event.dismissal.id === id;
+    case "need.restored":
+      return event.id === id;
     case "plane.opened":
     case "plane.resumed":
       return false;

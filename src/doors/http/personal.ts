@@ -6,5 +6,5 @@
 import type { Event } from "../../core/index.ts";
 
 export function isPersonal({ type }: Event): boolean {
-  return type === "observed.changed" || type === "observed.left";
+  return type.startsWith("observed.") || type.startsWith("need.");
 }

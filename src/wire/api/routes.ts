@@ -12,6 +12,8 @@ export const basePath = "/api/v1";
 const places: Readonly<Record<OperationName, Place>> = {
   getOverview: "/overview",
   getAttention: "/attention",
+  dismissNeed: "/attention/{kind}/dismiss POST",
+  restoreNeed: "/attention/{kind}/restore POST",
   getTimeline: "/timeline",
   getStatus: "/status",
   listEntries: "/log",

@@ -439,16 +439,18 @@ export type Overview = {
   readonly find: { readonly ranking: "table" | "model"; readonly reason?: string };
 };
 
-/** Something that needs a person. */
+export type AttentionKind =
+  | "agent_waiting"
+  | "agent_silent"
+  | "agent_unreachable"
+  | "task_dead"
+  | "task_stuck"
+  | "job_failed";
+
+/** Something that needs a person, until it is dismissed. */
 export type Attention = {
-  readonly kind:
-    | "agent_waiting"
-    | "agent_silent"
-    | "agent_unreachable"
-    | "task_dead"
-    | "task_stuck"
-    | "group_leaderless";
-  /** The id of the agent or task, or the name of the group. */
+  readonly kind: AttentionKind;
+  /** The id of the agent, task or job; of several agents of one process, the process's. */
   readonly id: string;
   /** How we know of it; but for `registry`, the agent is observed and does not speak to us itself. */
   readonly source: SourceKind;
@@ -459,6 +461,26 @@ export type Attention = {
   readonly text: string;
   /** Of `task_stuck`: the tools that no agent has together. All tasks that require these wait as this one does. */
   readonly tools?: readonly string[];
+  /** Of several agents of one process: the first of them, and how many there are. */
+  readonly agents?: readonly { readonly id: string; readonly name: string }[];
+  readonly agentCount?: number;
+  /** Asked for with `dismissed`: who dismissed it and when, and until when if it is only snoozed. */
+  readonly dismissed?: {
+    readonly by: string;
+    readonly atMs: number;
+    readonly untilMs?: number;
+  };
+};
+
+/** Who took something off the list of what needs a person, and until when. */
+export type Dismissal = {
+  readonly kind: string;
+  readonly id: string;
+  readonly sinceMs: number;
+  /** Absent: until it happens anew. */
+  readonly untilMs?: number;
+  readonly by: string;
+  readonly atMs: number;
 };
 
 /** What was going on, in steps of equal length, oldest first. The last step is still running. */
@@ -544,6 +566,8 @@ export type EntryBody =
     }
   | { readonly type: "task.forgotten"; readonly taskId: string }
   | { readonly type: "observed.changed" | "observed.left"; readonly observed: Observed }
+  | { readonly type: "need.dismissed"; readonly dismissal: Dismissal }
+  | { readonly type: "need.restored"; readonly kind: string; readonly id: string }
   | WorkEntry
   | { readonly type: "plane.opened" | "plane.resumed" };
 
@@ -630,8 +654,24 @@ export type JobSort = "attention" | "newest" | "oldest";
 export type Operations = {
   readonly getOverview: { readonly input: Nothing; readonly answer: Overview };
   readonly getAttention: {
-    readonly input: Nothing;
+    /** `dismissed`: what was dismissed and would be shown otherwise, instead of what is shown. */
+    readonly input: { readonly dismissed?: boolean };
     readonly answer: { readonly items: readonly Attention[]; readonly total: number };
+  };
+  readonly dismissNeed: {
+    readonly input: {
+      readonly kind: AttentionKind;
+      readonly id: string;
+      /** Of what was seen: a thing that happened again since then stays. */
+      readonly sinceMs: number;
+      /** Absent: until it happens anew. */
+      readonly forMs?: number;
+    };
+    readonly answer: Nothing;
+  };
+  readonly restoreNeed: {
+    readonly input: { readonly kind: AttentionKind; readonly id: string };
+    readonly answer: Nothing;
   };
   readonly getTimeline: { readonly input: Nothing; readonly answer: Timeline };
   readonly getStatus: {
@@ -667,7 +707,12 @@ export type Operations = {
     readonly answer: Page<Agent>;
   };
   readonly registerAgent: {
-    readonly input: { readonly card: Partial<Card> & Pick<Card, "name">; readonly ttlMs?: number };
+    readonly input: {
+      readonly card: Partial<Card> & Pick<Card, "name">;
+      readonly ttlMs?: number;
+      /** The same for all agents of one process, so that its death is shown as one thing. Any text. */
+      readonly process?: string;
+    };
     readonly answer: Agent;
   };
   readonly getAgent: { readonly input: AgentPath; readonly answer: AgentDetail };

@@ -28,6 +28,8 @@ export const limits = {
   pageDefault: 100,
 
   silentAfterMsMax: 86_400_000,
+  /** A year: longer than anybody waits for a reminder. */
+  snoozeMsMax: 31_536_000_000,
   pageMax: 1_000,
   findDefault: 10,
   findMax: 1_000,

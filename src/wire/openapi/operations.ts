@@ -28,6 +28,7 @@ const nothing = z.object({});
 const agentPath = { agentId: v.id } as const;
 const taskPath = { taskId: v.id } as const;
 const groupPath = { group: v.id } as const;
+const needPath = { kind: v.attentionKind, id: v.id } as const;
 const policyPath = { policyId: v.id } as const;
 const jobPath = { jobId: v.id } as const;
 const claim = { agentId: v.id, claimToken: v.token.exactOptional() } as const;
@@ -69,9 +70,25 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
   },
   getAttention: {
     summary: "What needs a person: the most urgent kind first, then the longest",
-    input: z.strictObject({}),
+    input: z.strictObject({ dismissed: z.boolean().exactOptional() }),
     answer: z.object({ items: z.array(v.attention), total: v.whole(0) }),
     refusals: ["limit_reached"],
+  },
+  dismissNeed: {
+    summary: "Take something off the list of what needs a person, for good or for a while",
+    input: z.strictObject({
+      ...needPath,
+      sinceMs: v.whole(0),
+      forMs: v.whole(1_000, limits.snoozeMsMax).exactOptional(),
+    }),
+    answer: nothing,
+    refusals: [],
+  },
+  restoreNeed: {
+    summary: "Put something that was dismissed back on the list",
+    input: z.strictObject(needPath),
+    answer: nothing,
+    refusals: [],
   },
   getTimeline: {
     summary: "Throughput and latency of the last hour",
@@ -119,7 +136,11 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
   },
   registerAgent: {
     summary: "Register an agent; it must send heartbeats from then on",
-    input: z.strictObject({ card: v.newCard, ttlMs: agentTtlMs }),
+    input: z.strictObject({
+      card: v.newCard,
+      ttlMs: agentTtlMs,
+      process: v.id.exactOptional(),
+    }),
     answer: v.agent,
     status: 201,
     hasKey: true,

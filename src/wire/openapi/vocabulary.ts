@@ -388,23 +388,30 @@ export const overview: z.ZodType<api.Overview> = name(
   }),
 );
 
+export const attentionKind: z.ZodType<api.AttentionKind> = z.enum([
+  "agent_waiting",
+  "agent_silent",
+  "agent_unreachable",
+  "task_dead",
+  "task_stuck",
+  "job_failed",
+]);
+
 export const attention: z.ZodType<api.Attention> = name(
   "Attention",
   z.object({
-    kind: z.enum([
-      "agent_waiting",
-      "agent_silent",
-      "agent_unreachable",
-      "task_dead",
-      "task_stuck",
-      "group_leaderless",
-    ]),
+    kind: attentionKind,
     id: z.string(),
     source: z.enum(["registry", "hook", "file", "process"]),
     name: z.string(),
     sinceMs: timeMs,
     text: z.string(),
     tools: z.array(z.string()).exactOptional(),
+    agents: z.array(z.object({ id: z.string(), name: z.string() })).exactOptional(),
+    agentCount: count.exactOptional(),
+    dismissed: z
+      .object({ by: z.string(), atMs: timeMs, untilMs: timeMs.exactOptional() })
+      .exactOptional(),
   }),
 );
 

@@ -2,10 +2,20 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { Answer, Attention, Entry, Overview, Sighting, Timeline } from "../api.ts";
+import {
+  type Answer,
+  type Attention,
+  call,
+  type Entry,
+  type Overview,
+  reasonOf,
+  type Sighting,
+  type Timeline,
+} from "../api.ts";
 import { ofTypes, useAnswer } from "../ask.ts";
 import { limits } from "../limits.ts";
 import { overview, recent } from "../live.ts";
+import { notify } from "../notices.ts";
 import { Sparkline } from "../parts/chart.tsx";
 import { EventLine } from "../parts/event.tsx";
 import { Empty } from "../parts/field.tsx";
@@ -16,10 +26,12 @@ import { Ago, Since, TimeLeft } from "../parts/time.tsx";
 import {
   agentAddress,
   groupAddress,
+  jobAddress,
   leaseAddress,
   sightingAddress,
   taskAddress,
 } from "../route.ts";
+import { mayWrite } from "../session.ts";
 import { isNews } from "../words/sentence.ts";
 import { count, figure, milliseconds, number } from "../words/time.ts";
 import { lastMinute, paceOf } from "../words/timeline.ts";
@@ -85,9 +97,9 @@ const needs: Readonly<
   agent_waiting: { icon: "question", tone: "red", word: "waits for you" },
   agent_silent: { icon: "silent", tone: "amber", word: "silent" },
   agent_unreachable: { icon: "lost", tone: "amber", word: "unreachable" },
-  task_dead: { icon: "dead", tone: "red", word: "given up" },
-  task_stuck: { icon: "stuck", tone: "amber", word: "stuck" },
-  group_leaderless: { icon: "leader", tone: "amber", word: "no leader" },
+  task_dead: { icon: "dead", tone: "red", word: "task failed" },
+  job_failed: { icon: "dead", tone: "red", word: "job failed" },
+  task_stuck: { icon: "stuck", tone: "amber", word: "no worker" },
 };
 
 const needsShown = 5;
@@ -153,12 +165,55 @@ function Need({ item }: { readonly item: Attention }): JSX.Element {
         {item.source !== "registry" && <small class="soft">by its {item.source}</small>}
       </span>
       <Since atMs={item.sinceMs} />
+      <Clear item={item} />
     </li>
   );
 }
 
-function addressOf({ kind, id, source }: Attention): string {
+/** Neither asks first: nothing is lost, and `tipstaff needs restore` brings it back. */
+function Clear({ item }: { readonly item: Attention }): JSX.Element | null {
+  const isBusy = useSignal(false);
+  if (!mayWrite.value) return null;
+  const clear = async (snooze: { readonly forMs?: number }, done: string): Promise<void> => {
+    isBusy.value = true;
+    const { kind, id, sinceMs } = item;
+    try {
+      await call("dismissNeed", { kind, id, sinceMs, ...snooze });
+      notify(`${item.name} is ${done}.`);
+    } catch (error) {
+      notify(reasonOf(error));
+    } finally {
+      isBusy.value = false;
+    }
+  };
+  return (
+    <span class="clear">
+      <button
+        type="button"
+        disabled={isBusy.value}
+        title="hide it for an hour"
+        onClick={() => void clear({ forMs: snoozeMs }, "snoozed for an hour")}
+      >
+        Snooze
+      </button>
+      <button
+        type="button"
+        disabled={isBusy.value}
+        title="hide it until it happens anew"
+        onClick={() => void clear({}, "dismissed")}
+      >
+        Dismiss
+      </button>
+    </span>
+  );
+}
+
+const snoozeMs = 3_600_000;
+
+function addressOf({ kind, id, source, agents }: Attention): string {
   if (source !== "registry") return sightingAddress(id);
+  const [first] = agents ?? [];
+  if (first) return agentAddress(first.id);
   switch (kind) {
     case "agent_waiting":
     case "agent_silent":
@@ -167,8 +222,8 @@ function addressOf({ kind, id, source }: Attention): string {
     case "task_dead":
     case "task_stuck":
       return taskAddress(id);
-    case "group_leaderless":
-      return groupAddress(id);
+    case "job_failed":
+      return jobAddress(id);
   }
 }
 

@@ -61,6 +61,7 @@ export const newsTypes: readonly string[] = [
   "job.offered",
   "job.ended",
   "observed.",
+  "need.",
   "plane.",
 ];
 
@@ -143,6 +144,15 @@ export function sentenceOf(entry: Entry): readonly Part[] {
     }
     case "observed.left":
       return [seen(entry), " left"];
+    case "need.dismissed": {
+      const { id, untilMs, by } = entry.dismissal;
+      return [
+        { name: id },
+        untilMs === undefined ? ` was dismissed by ${by}` : ` was snoozed by ${by}`,
+      ];
+    }
+    case "need.restored":
+      return [{ name: entry.id }, " is shown again among what needs you"];
     case "plane.opened":
       return ["the daemon started"];
     case "plane.resumed":

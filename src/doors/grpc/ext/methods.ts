@@ -6,6 +6,7 @@ import {
   claimByKey,
   deadlinesOf,
   type Event,
+  isContested,
   type State,
   type Task,
   type TaskId,
@@ -116,11 +117,16 @@ function agentMethods(plane: Plane): Method<Connection>[] {
       return { value: { agents, nextPageToken } };
     }),
     unary(fullName, methods.listElections, async (request) => {
-      const found = await listed(plane, request, ({ elections }) => elections.groups.values(), {
-        keyOf: ({ group }) => group,
-        bytesOf: ({ group }) => group.length + rowBytes,
-        encode: (_, election) => encodeElection(election),
-      });
+      const found = await listed(
+        plane,
+        request,
+        ({ elections }) => elections.groups.values().filter(isContested),
+        {
+          keyOf: ({ group }) => group,
+          bytesOf: ({ group }) => group.length + rowBytes,
+          encode: (_, election) => encodeElection(election),
+        },
+      );
       if (found.refusal) return found;
       const { rows: elections, nextPageToken } = found.value;
       return { value: { elections, nextPageToken } };

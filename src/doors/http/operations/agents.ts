@@ -25,7 +25,10 @@ export function agentHandlers(
   const { plane, find } = parts;
   return {
     listAgents: (input, { signal }) => listAgents(plane, input, signal),
-    registerAgent: async ({ card, ttlMs = wireLimits.agentTtlMsDefault }, { caller, key }) => {
+    registerAgent: async (
+      { card, ttlMs = wireLimits.agentTtlMsDefault, process },
+      { caller, key },
+    ) => {
       const whole = decodeCard(card);
       if (cardBytes(whole) > limits.cardBytesMax) {
         return invalid(`card: is longer than ${limits.cardBytesMax} bytes`);
@@ -35,7 +38,11 @@ export function agentHandlers(
       );
       const registering = { type: "agent.register", agentId: id, card: whole, ttlMs } as const;
       // Each HTTP request makes its own connection if there is none; a gRPC channel pauses for up to 120 s.
-      const command = { ...registering, reconnectsSoon: true } as const;
+      const marks = {
+        reconnectsSoon: true,
+        ...(process === undefined ? {} : { process }),
+      } as const;
+      const command = { ...registering, ...marks };
       return submit(plane, command, caller, (state) => {
         const agent = state.registry.agents.get(id);
         return agent && encodeAgent(state, agent);
