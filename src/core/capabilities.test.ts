@@ -5,6 +5,7 @@ import {
   canonicalTarget,
   findWider,
   isCapabilityName,
+  namesAddress,
   permit,
   readCapabilities,
   type Surroundings,
@@ -291,4 +292,54 @@ test("[ARCP-148] to compare the largest grants there may be takes no more than a
   const child = Array.from({ length: 60 }, (_, at) => `**${"a*".repeat(1_999)}${at}*b**`);
   assert(findWider({ "fs.read": spiteful }, { "fs.read": child }));
   assert(process.cpuUsage(started).user < 10_000_000);
+});
+
+for (const [patterns, target, isNamed] of [
+  [["http://127.0.0.1:80/**"], "http://127.0.0.1/", true],
+  [["http://127.0.0.1/**"], "http://127.0.0.1:81/", false],
+  [["http://127.0.0.1:*/**"], "http://127.0.0.1:81/", true],
+  [["http://127.0.0.1/a"], "http://127.0.0.1/b", false],
+  [["https://127.0.0.1/**"], "http://127.0.0.1/", false],
+  [["*://127.0.0.1/**"], "http://127.0.0.1/", true],
+  [["http://[::1]/**"], "http://[::1]/", true],
+  [["http://[0:0::1]/**"], "http://[::1]/", true],
+  [["http://0x7f.1/**"], "http://127.0.0.1/", true],
+  [["http://localhost/**"], "http://127.0.0.1/", true],
+  [["http://localhost/**"], "http://[::1]/", true],
+  [["http://localhost/**"], "http://10.0.0.1/", false],
+  [["http://10.0.0.1/**"], "http://10.0.0.1/", true],
+  [["**"], "http://127.0.0.1/", false],
+  [["http://**"], "http://127.0.0.1/", false],
+  [["http://*/**"], "http://127.0.0.1/", false],
+  [["http://127.0.0.*/**"], "http://127.0.0.1/", false],
+  [["http://127.0.0.1*/**"], "http://127.0.0.1/", false],
+  [["http://*.0.0.1/**"], "http://127.0.0.1/", false],
+  [["http://local*/**"], "http://127.0.0.1/", false],
+  [["http://u@127.0.0.1/**"], "http://127.0.0.1/", false],
+  [[], "http://127.0.0.1/", false],
+] as const) {
+  test(`${patterns.join(" ") || "nothing"} ${isNamed ? "names" : "does not name"} ${target}`, () => {
+    assert.equal(namesAddress({ "net.fetch": patterns }, target), isNamed);
+  });
+}
+
+test("who may not connect to an address cannot let another do so by naming it", () => {
+  const wide = { "net.fetch": ["http://**"] };
+  const child = (pattern: string) => ({ "net.fetch": [pattern] });
+  for (const pattern of [
+    "http://127.0.0.1:8080/**",
+    "http://localhost/**",
+    "http://[::1]/**",
+    "http://169.254.169.254/**",
+    "http://10.0.0.1:*/**",
+  ]) {
+    assert.equal(findWider(wide, child(pattern))?.path, "net.fetch[0]", pattern);
+    assert.equal(findWider(child(pattern), child(pattern)), undefined, pattern);
+  }
+  for (const pattern of ["http://1.1.1.1/**", "http://example.com/**", "http://*.local/**"]) {
+    assert.equal(findWider(wide, child(pattern)), undefined, pattern);
+  }
+  const own = { "net.fetch": ["http://127.0.0.1:8080/**", "http://**"] };
+  assert.equal(findWider(own, child("http://127.0.0.1:8080/a")), undefined);
+  assert.equal(findWider(own, child("http://127.0.0.1:9090/a"))?.path, "net.fetch[0]");
 });

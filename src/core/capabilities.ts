@@ -2,6 +2,7 @@
  * What a job may do: for each capability, patterns of the targets it may do it to (ARCP 1.1 contract, 9.1 and
  * 9.2). Patterns are held against one way of writing a target, its canonical form: `/w/../etc` is `/etc`.
  */
+import { isLoopback, isPublicAddress } from "./addresses.ts";
 import { type Refused, refuse } from "./decision.ts";
 import { compileGlob, findUncovered, type Glob, matches } from "./glob.ts";
 import { limits } from "./limits.ts";
@@ -116,6 +117,36 @@ export function permit(
   }
   const message = `this job may not do that: ${capability} of "${shorten(target)}"`;
   return refuse("permission_denied", message);
+}
+
+/**
+ * Whether a pattern of `net.fetch` names an address literally that this URL has as its host, and allows the URL; for an
+ * address of this machine, `localhost` will do. Patterns match host names, and a name may lead anywhere: to an address that
+ * is not public a job may connect only if its grant says so in these words.
+ */
+export function namesAddress(capabilities: Capabilities, target: string): boolean {
+  const url = URL.parse(target);
+  if (!url) return false;
+  return addressesNamed(url).some((named) => {
+    const { hostname, href } = named;
+    return globsOf(capabilities, "net.fetch").some(
+      (glob) => hostIn(glob.text) === hostname && matches(glob, href),
+    );
+  });
+}
+
+function addressesNamed(url: URL): readonly URL[] {
+  if (!isLoopback(url.hostname)) return [url];
+  const local = new URL(url);
+  local.hostname = "localhost";
+  return [url, local];
+}
+
+/** The host that a pattern is about, if that is one and not several: its port may have a star. */
+function hostIn(pattern: string): string | undefined {
+  const [, host = ""] = /^[^/]+:\/\/([^/?#\\@]*)(?:[/?#\\]|$)/.exec(pattern) ?? [];
+  const name = host.replace(/:[0-9*]*$/, "");
+  return name === "" || name.includes("*") ? undefined : name;
 }
 
 /** What others wrote may be long. */
@@ -262,12 +293,24 @@ export function findWider(parent: Capabilities, child: Capabilities): Wider | un
     const parents = name === "agent.delegate" ? withVersions(parent) : globsOf(parent, name);
     for (const [at, pattern] of patterns.entries()) {
       const normal = normalise(name, pattern);
+      const covers = name === "net.fetch" ? coversOf(parents, normal) : parents;
       const uncovered =
-        normal === undefined ? {} : findUncovered(parents, compileGlob(normal), effort);
+        normal === undefined ? {} : findUncovered(covers, compileGlob(normal), effort);
       if (uncovered) return { path: `${name}[${at}]`, ...uncovered };
     }
   }
   return undefined;
+}
+
+/**
+ * A parent whose patterns have stars where the child names an address may not connect there itself, unless the address is
+ * public (`namesAddress`): only patterns with the same host count.
+ */
+function coversOf(parents: readonly Glob[], pattern: string | undefined): readonly Glob[] {
+  const host = pattern === undefined ? undefined : hostIn(pattern);
+  if (host === undefined || (host !== "localhost" && isPublicAddress(host) !== false))
+    return parents;
+  return parents.filter(({ text }) => hostIn(text) === host);
 }
 
 /** Whoever may delegate to an agent may delegate to each version of it. */

@@ -1,4 +1,10 @@
-export { type Capabilities, isCapabilityName, type Operation } from "./capabilities.ts";
+export { isPublicAddress } from "./addresses.ts";
+export {
+  type Capabilities,
+  isCapabilityName,
+  namesAddress,
+  type Operation,
+} from "./capabilities.ts";
 export {
   type Credential,
   type Credentials,

@@ -9,6 +9,7 @@ import {
   type Decimal,
   type Job,
   type JobId,
+  namesAddress,
   printDecimal,
   type Refusal,
   toNumber,
@@ -328,7 +329,11 @@ export class RunContext {
     return writeFileWithin(this.#guard, path, data);
   }
 
-  /** As the global one, for what the job may fetch, each redirection included; it says where in a trace it is. */
+  /**
+   * As the global one, for what the job may fetch, each redirection included; it says where in a trace it is. Patterns
+   * match host names. An address that is not public is connected to only if a pattern names it literally
+   * (`http://127.0.0.1:8080/**`, `http://localhost/**`); otherwise it rejects with `permission_denied`. No proxy is used.
+   */
   fetch(url: string | URL, init?: RequestInit): Promise<Response> {
     return fetchWithin(this.#guard, url, init);
   }
@@ -338,7 +343,9 @@ export class RunContext {
     const { workingDirectory } = this.#surroundings;
     const authorize: Guard["authorize"] = (capability, target) =>
       this.authorize(capability, target);
-    return { authorize, workingDirectory, signal, traceContext };
+    const { capabilities } = this.#job.grant;
+    const isNamed = (url: string): boolean => namesAddress(capabilities, url);
+    return { authorize, namesAddress: isNamed, workingDirectory, signal, traceContext };
   }
 
   async authorizeModel(model: string): Promise<void> {

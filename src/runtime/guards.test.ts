@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
-import { permit } from "../core/capabilities.ts";
+import { namesAddress, permit } from "../core/capabilities.ts";
 import { temporaryDirectory } from "../testing/temporary.ts";
 import { resultOf, TestRuntime } from "../testing/test-runtime.ts";
 import { toWorkError } from "./errors.ts";
@@ -45,7 +45,8 @@ function guardOf(
     await afterwards(asked.length);
     return answer.target;
   };
-  return { authorize, signal, traceContext, ...more, asked };
+  const isNamed = (url: string): boolean => namesAddress(capabilities, url);
+  return { authorize, namesAddress: isNamed, signal, traceContext, ...more, asked };
 }
 
 type After = (times: number) => Promise<unknown>;
@@ -185,14 +186,18 @@ for (const hasDescriptorPaths of process.platform === "linux" ? [true, false] : 
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-async function listen(answer: Answer): Promise<{ readonly url: string } & AsyncDisposable> {
+async function listen(
+  answer: Answer,
+  { host = "127.0.0.1", port = 0 } = {},
+): Promise<{ readonly url: string; readonly port: number } & AsyncDisposable> {
   const server = createServer((request, response) => void answer(request, response));
-  server.listen(0, "127.0.0.1");
+  server.listen(port, host);
   await once(server, "listening");
   const address = server.address();
   assert(address && typeof address === "object");
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `http://${host}:${address.port}`,
+    port: address.port,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       server.close();
@@ -300,6 +305,175 @@ describe("requests", () => {
     job.abort(reason);
     await assert.rejects(asked, reason);
   });
+});
+
+describe("addresses", () => {
+  const hello: Answer = (_, response) => response.end("hello");
+
+  /** A name server that knows what the test says; an unknown name has no address. */
+  function resolving(table: Readonly<Record<string, readonly string[]>>) {
+    const asked: string[] = [];
+    const resolve = async (hostname: string): Promise<readonly string[]> => {
+      asked.push(hostname);
+      return table[hostname] ?? [];
+    };
+    return { resolve, asked };
+  }
+
+  it("of this machine are not reached by patterns with a star, however they are written", async () => {
+    let requests = 0;
+    await using server = await listen((_, response) => {
+      requests += 1;
+      response.end("secret");
+    });
+    const { port } = server;
+    for (const pattern of [
+      "**",
+      "http://**",
+      "http://*/**",
+      `http://*:${port}/**`,
+      "http://127.*/**",
+    ]) {
+      const guard = guardOf({ "net.fetch": [pattern] });
+      for (const host of [
+        "127.0.0.1",
+        "127.1",
+        "2130706433",
+        "0x7f.1",
+        "0.0.0.0",
+        "[::1]",
+        "localhost",
+      ]) {
+        await assert.rejects(fetchWithin(guard, `http://${host}:${port}/`), denied, host);
+      }
+      for (const host of ["[::ffff:127.0.0.1]", "[::127.0.0.1]", "[64:ff9b::7f00:1]", "[::]"]) {
+        await assert.rejects(fetchWithin(guard, `http://${host}:${port}/`), denied, host);
+      }
+    }
+    assert.equal(requests, 0);
+  });
+
+  it("of this machine are reached if the grant names them literally, at that port", async () => {
+    await using server = await listen(hello);
+    await using other = await listen(hello);
+    const { url, port } = server;
+    const { resolve } = resolving({ localhost: ["127.0.0.1"] });
+    for (const [pattern, target] of [
+      [`${url}/**`, `${url}/`],
+      [`http://127.0.0.1:*/**`, `${url}/`],
+      [`http://localhost:${port}/**`, `http://localhost:${port}/`],
+      [`http://[::ffff:127.0.0.1]:${port}/**`, `http://[::ffff:7f00:1]:${port}/`],
+    ] as const) {
+      const guard = guardOf({ "net.fetch": [pattern] }, { resolve });
+      assert.equal(await (await fetchWithin(guard, target)).text(), "hello", pattern);
+    }
+    const guard = guardOf({ "net.fetch": [`${url}/**`, "http://**"] }, { resolve });
+    await assert.rejects(fetchWithin(guard, `${other.url}/`), denied);
+  });
+
+  it("are checked for every name, also for one that the grant names", async () => {
+    await using server = await listen(hello);
+    const { port } = server;
+    const table = { "api.example.com": ["127.0.0.1"], "meta.example.com": ["169.254.169.254"] };
+    const { resolve } = resolving(table);
+    const named = `http://api.example.com:${port}/**`;
+    const target = `http://api.example.com:${port}/x`;
+    for (const patterns of [
+      [named],
+      ["http://**"],
+      [named, "http://127.0.0.1:1/**"],
+      [named, `http://127.0.0.1:${port}/y`],
+      [named, `http://127.0.0.2:${port}/**`],
+    ]) {
+      const guard = guardOf({ "net.fetch": patterns }, { resolve });
+      await assert.rejects(fetchWithin(guard, target), {
+        ...denied,
+        message: /api\.example\.com has no public address/,
+      });
+    }
+    const both = guardOf({ "net.fetch": [named, `${server.url}/**`] }, { resolve });
+    assert.equal(await (await fetchWithin(both, target)).text(), "hello");
+    const meta = guardOf({ "net.fetch": ["http://*.example.com/**"] }, { resolve });
+    await assert.rejects(fetchWithin(meta, "http://meta.example.com/latest"), denied);
+    await assert.rejects(fetchWithin(meta, "http://nobody.example.com/"), denied);
+  });
+
+  it("that were checked are those that are connected to: a name is looked up once", async () => {
+    await using server = await listen(hello);
+    const { port } = server;
+    await using inner = await listen((_, response) => response.end("secret"), {
+      host: "127.0.0.2",
+      port,
+    });
+    let lookups = 0;
+    const resolve = async (): Promise<readonly string[]> => {
+      lookups += 1;
+      return [lookups === 1 ? "127.0.0.1" : "127.0.0.2"];
+    };
+    const patterns = [`http://rebind.example.com:${port}/**`, `${server.url}/**`];
+    const guard = guardOf({ "net.fetch": patterns }, { resolve });
+    const target = `http://rebind.example.com:${port}/`;
+    assert.equal(await (await fetchWithin(guard, target)).text(), "hello");
+    assert.equal(lookups, 1);
+    await assert.rejects(fetchWithin(guard, target), denied, `${inner.url} is not named`);
+    const all = { "net.fetch": [...patterns, `${inner.url}/**`] };
+    assert.equal(await (await fetchWithin(guardOf(all, { resolve }), target)).text(), "secret");
+  });
+
+  it("of a name are left out where they may not be reached", async () => {
+    await using server = await listen(hello);
+    const { port } = server;
+    const { resolve } = resolving({ "two.example.com": ["127.0.0.2", "127.0.0.1", "fe80::1%1"] });
+    const patterns = [`http://two.example.com:${port}/**`, `${server.url}/**`];
+    await using _inner = await listen((_, response) => response.end("secret"), {
+      host: "127.0.0.2",
+      port,
+    });
+    const guard = guardOf({ "net.fetch": patterns }, { resolve });
+    const answer = await fetchWithin(guard, `http://two.example.com:${port}/`);
+    assert.equal(await answer.text(), "hello");
+  });
+
+  it("that a redirection leads to are checked like the first", async () => {
+    let secrets = 0;
+    await using inner = await listen((_, response) => {
+      secrets += 1;
+      response.end("secret");
+    });
+    await using server = await listen((request, response) =>
+      redirecting(302, `http://${request.url?.slice(1)}:${inner.port}/`)(request, response),
+    );
+    const { resolve } = resolving({ "inside.example.com": ["127.0.0.1"] });
+    const guard = guardOf({ "net.fetch": [`${server.url}/**`, "http://**"] }, { resolve });
+    for (const host of ["inside.example.com", "127.0.0.1", "localhost"]) {
+      await assert.rejects(fetchWithin(guard, `${server.url}/${host}`), denied, host);
+    }
+    assert.equal(secrets, 0);
+  });
+
+  it("are not waited for longer than the job lasts", async () => {
+    const job = new AbortController();
+    const resolve = (): Promise<never> => new Promise(() => {});
+    const guard = guardOf({ "net.fetch": ["http://**"] }, { resolve, signal: job.signal });
+    const asked = fetchWithin(guard, "http://slow.example.com/");
+    const reason = new Error("enough");
+    job.abort(reason);
+    await assert.rejects(asked, reason);
+  });
+
+  it("are of no interest where nobody is connected to", async () => {
+    const guard = guardOf({ "net.fetch": ["data:**"] });
+    assert.equal(await (await fetchWithin(guard, "data:text/plain,hello")).text(), "hello");
+  });
+});
+
+it("a job with a star in its grant reaches nothing on this machine", async () => {
+  await using server = await listen((_, response) => response.end("secret"));
+  await using scene = await TestRuntime.open();
+  const outcome = await scene.run((_, job) => job.fetch(server.url), {
+    capabilities: { "net.fetch": ["http://**"] },
+  });
+  assert.equal(outcome.status === "error" && outcome.failure.code, "permission_denied");
 });
 
 it("[ARCP-146] a job reads, writes and fetches within its grant, from its working directory", async () => {

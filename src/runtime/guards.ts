@@ -1,16 +1,24 @@
 /**
  * Files and requests, for jobs that may not reach all of them (ARCP-146, 149). What is checked is what is opened: a
- * path is resolved first and cannot lead elsewhere afterwards, a redirection is asked for like any other target.
+ * path is resolved first and cannot lead elsewhere afterwards, a redirection is asked for like any other target, and
+ * a host name is looked up once: the address that was checked is the one that is connected to.
  */
+import { lookup } from "node:dns/promises";
 import { constants, type FileHandle, open, readlink, realpath, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { isPublicAddress } from "../core/index.ts";
 import type { TraceHeaders } from "../wire/work/index.ts";
 import { WorkError } from "./errors.ts";
+import { fetchAt } from "./fetch-at.ts";
 import { limits } from "./limits.ts";
 
 export type Guard = {
   /** Resolves with the target as it was compared; rejects if it is not allowed. */
   readonly authorize: (capability: string, target: string) => Promise<string>;
+  /** Whether the grant names the address literally that this URL has as its host, and allows the URL. */
+  readonly namesAddress: (url: string) => boolean;
+  /** The addresses of a host name. The system's, if absent. */
+  readonly resolve?: (hostname: string) => Promise<readonly string[]>;
   /** What relative paths are in. Without one there are none. */
   readonly workingDirectory?: string | undefined;
   /** Whether the system says where an open file is, and opens one from there. Linux does; elsewhere a look is less. */
@@ -136,7 +144,8 @@ async function readAll(file: FileHandle, signal: AbortSignal): Promise<Buffer> {
 
 /**
  * As `fetch`, for targets of `net.fetch`: each redirection is one. Without a `traceparent` of their own, requests
- * have the job's.
+ * have the job's. Patterns of a grant match host names; an address that is not public is connected to only if the grant
+ * names it literally, or `localhost` for this machine. No proxy is used.
  */
 export async function fetchWithin(
   guard: Guard,
@@ -151,7 +160,7 @@ export async function fetchWithin(
   let request: RequestInit = { ...init, headers, signal, redirect: "manual" };
   let target = await guard.authorize("net.fetch", String(url));
   for (let hops = 0; hops <= limits.redirectsMax; hops += 1) {
-    const response = await fetch(target, request);
+    const response = await fetchChecked(guard, target, request);
     const location = redirections.has(response.status) ? response.headers.get("location") : null;
     if (location === null || init.redirect === "manual") return response;
     await response.body?.cancel();
@@ -161,6 +170,55 @@ export async function fetchWithin(
     target = next;
   }
   throw new TypeError(`more than ${limits.redirectsMax} redirections`);
+}
+
+async function fetchChecked(guard: Guard, target: string, init: RequestInit): Promise<Response> {
+  const url = new URL(target);
+  // Others connect to nobody (`data:`), or are refused there.
+  if (url.protocol !== "http:" && url.protocol !== "https:") return await fetch(target, init);
+  const { hostname } = url;
+  const isAddress = isPublicAddress(hostname) !== undefined;
+  const { resolve: find = findAddresses } = guard;
+  const found = isAddress ? [hostname] : await orAborted(find(hostname), init.signal);
+  const allowed = found.filter((address) => isReachable(guard, url, address));
+  if (allowed.length > 0) return await fetchAt(target, allowed, init);
+  const message = isAddress
+    ? `net.fetch: ${hostname} is not a public address, and the grant does not name it`
+    : `net.fetch: ${hostname} has no public address, and the grant does not name the ones that it has`;
+  throw denied(message);
+}
+
+/** What is not known to be public counts as not. */
+function isReachable(guard: Guard, url: URL, address: string): boolean {
+  if (isPublicAddress(address)) return true;
+  const named = new URL(url);
+  named.hostname = address.includes(":") && !address.startsWith("[") ? `[${address}]` : address;
+  // An address with a zone cannot be in a URL, which then stays as it is.
+  return isPublicAddress(named.hostname) === false && guard.namesAddress(named.href);
+}
+
+async function findAddresses(hostname: string): Promise<readonly string[]> {
+  try {
+    return (await lookup(hostname, { all: true })).map(({ address }) => address);
+  } catch (cause) {
+    throw new TypeError("fetch failed", { cause });
+  }
+}
+
+/** A name server may be slow, and cannot be told that nobody waits. */
+async function orAborted<Value>(
+  promise: Promise<Value>,
+  signal: AbortSignal | null | undefined,
+): Promise<Value> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal?.reason);
+  signal?.addEventListener("abort", abort, { once: true });
+  if (signal?.aborted) abort();
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
 }
 
 const redirections: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);

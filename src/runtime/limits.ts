@@ -28,4 +28,8 @@ export const limits = {
   opensMax: 8,
   /** As browsers have it. */
   redirectsMax: 20,
+  /** For a server to say something: to accept a connection, to answer, to go on with its answer. */
+  fetchSilenceMs: 300_000,
+  /** An answer may be encoded several times over; each takes memory to decode. */
+  encodingsMax: 5,
 } as const;
