@@ -220,7 +220,7 @@ export const rules: readonly Rule[] = [
     "ARCP-33",
     "Messages beyond the inbound limit close with 1009, and ours stay under 1 MiB unless the user made them longer.",
     [runtimeResultStream, transportWebSocket],
-    "A client closes with 4009: WebSockets of browsers may not say 1009. See decision 21.",
+    "A client closes with 4009: WebSockets of browsers may not say 1009. See decision 23.",
   ),
   should("ARCP-34", "Compression is spoken when offered, and off by default.", [
     transportWebSocket,
@@ -422,7 +422,7 @@ export const rules: readonly Rule[] = [
     "ARCP-78",
     "A client may acknowledge by itself, in batches, what was delivered without a gap.",
     [clientAcknowledging, clientClient, gaps],
-    "It does so unless told not to, and to a Python runtime only if told to. See decision 21.",
+    "It does so unless told not to, and to a Python runtime only if told to. See decision 23.",
   ),
   must(
     "ARCP-79",
@@ -886,7 +886,7 @@ export const rules: readonly Rule[] = [
     "ARCP-203",
     "Defaults are those of the table.",
     [doorJobs, gaps, server],
-    "A session can be resumed from 1,000,000 events back and not 10,000, and ended jobs are remembered for a day, as their keys are, and not for an hour. See decision 21.",
+    "A session can be resumed from 1,000,000 events back and not 10,000, and ended jobs are remembered for a day, as their keys are, and not for an hour. See decision 23.",
   ),
   must(
     "ARCP-204",
@@ -902,7 +902,7 @@ export const rules: readonly Rule[] = [
     "ARCP-206",
     "A client has the options, methods and properties that its users know.",
     [clientClient, clientArcpBrowser, gaps],
-    "A client is made by connecting, so that `connect` and `resume` are static. There is no `logger`. See decision 21.",
+    "A client is made by connecting, so that `connect` and `resume` are static. There is no `logger`. See decision 23.",
   ),
   should("ARCP-207", "A submit resolves when it is accepted, with a handle for all that follows.", [
     clientClient,
@@ -963,7 +963,7 @@ export const rules: readonly Rule[] = [
     "ARCP-223",
     "The command line has the commands and flags of the table.",
     [cliParse, cliArcp, gaps],
-    "`serve --db` takes a directory, not a file. See decision 21.",
+    "`serve --db` takes a directory, not a file. See decision 23.",
   ),
   must("ARCP-224", "Serving has an echo agent, one line when it is ready, and an orderly end.", [
     cliArcp,
