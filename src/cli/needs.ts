@@ -11,6 +11,7 @@ import { atTime, countOf, forHowLong, grouped } from "./times.ts";
 import { durationIn } from "./values.ts";
 
 const words: Readonly<Record<AttentionKind, { readonly word: string; readonly tone: Tone }>> = {
+  question: { word: "asks you", tone: "warn" },
   agent_waiting: { word: "waits for you", tone: "warn" },
   task_dead: { word: "task failed", tone: "bad" },
   job_failed: { word: "job failed", tone: "bad" },

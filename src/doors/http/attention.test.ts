@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { jobId, observedId } from "../../core/index.ts";
+import { agentId, jobId, observedId, questionId } from "../../core/index.ts";
 import { MemoryLog } from "../../log/index.ts";
 import { endJob, startJob, submitJob } from "../../testing/commands.ts";
 import { openTestDoor, type TestDoor } from "../../testing/http-door.ts";
@@ -369,6 +369,40 @@ test("agents of one process that are lost are one row, and others are rows of th
   assert.equal(together?.text, "3 agents of one process: heartbeats stopped; a, b, c");
   for (const { kind, id, sinceMs } of items) await to.done("dismissNeed", { kind, id, sinceMs });
   assert.deepEqual(await attention(to), []);
+});
+
+test("an open question comes before everything else, for the user alone, until it is answered", async () => {
+  await using to = await openTestDoor();
+  const { id: waiting } = await register(to, "waits");
+  await to.done("heartbeat", { agentId: waiting, activity: { state: "waiting" } });
+  to.clock.leap(1_000);
+  const { id: agent } = await register(to, "payer");
+  const id = questionId("q_1");
+  const asker = { of: "agent", agentId: agentId(agent) } as const;
+  const ask = { questionId: id, asker, key: "1", prompt: "pay 3 EUR?" } as const;
+  await to.plane.submit({ type: "question.ask", ...ask, expects: { of: "text" } }, me, () => ({}));
+  const [first, second] = await attention(to);
+  assert.deepEqual(first, {
+    kind: "question",
+    source: "registry",
+    id,
+    name: "payer",
+    sinceMs: to.clock.nowMs(),
+    asker: { kind: "agent", id: agent },
+    text: "asks: pay 3 EUR?",
+  });
+  assert.equal(second?.kind, "agent_waiting");
+  const anybody = await to.done("getAttention", {}, { token: null });
+  assert.deepEqual(
+    anybody.items.map(({ kind }) => kind),
+    ["agent_waiting"],
+  );
+  const answer = { questionId: id, answer: '"yes"', by: { name: "me" } } as const;
+  await to.plane.submit({ type: "question.answer", ...answer }, me, () => ({}));
+  assert.deepEqual(
+    (await attention(to)).map(({ kind }) => kind),
+    ["agent_waiting"],
+  );
 });
 
 test("a job that failed needs a person, unless another job asked for it or somebody cancelled it", async () => {

@@ -47,6 +47,7 @@ async function lookFor(
   );
   return slices(plane, turn, function* (state, nowMs) {
     const notes = new Notes(state.needs, { nowMs, dismissed });
+    if (maySee) yield* noteQuestions(notes, state);
     yield* noteSeen(notes, seen, nowMs);
     yield* noteUnseen(notes, state, { seen, nowMs });
     yield* noteUnreachable(notes, state);
@@ -62,8 +63,9 @@ async function lookFor(
 
 /** What was found, the longest of each kind. Only what is shown is put into words. */
 class Notes {
-  /** Waiting for a person first; then what stopped, and then what may have. */
+  /** Questions and agents that wait for a person first; then what stopped, and then what may have. */
   readonly #byKind: Readonly<Record<Kind, Smallest<Note>>> = {
+    question: new Smallest(limits.attentionMax),
     agent_waiting: new Smallest(limits.attentionMax),
     task_dead: new Smallest(limits.attentionMax),
     job_failed: new Smallest(limits.attentionMax),
@@ -117,6 +119,24 @@ function encode({ by, atMs, untilMs }: Dismissal): Pick<Attention, "dismissed"> 
 }
 
 type Note = { readonly about: Omit<Attention, "text">; readonly text: () => string };
+
+/** Open questions of jobs and registered agents: only a person can answer them. */
+function* noteQuestions(notes: Notes, { questions, jobs, registry }: State): Look<void> {
+  for (const id of questions.open) {
+    yield;
+    const question = questions.byId.get(id);
+    if (!question) continue;
+    const { asker, prompt, askedAtMs: sinceMs } = question;
+    const isJob = asker.of === "job";
+    const askerId = isJob ? asker.jobId : asker.agentId;
+    const name = isJob
+      ? jobs.byId.get(asker.jobId)?.agent
+      : registry.agents.get(asker.agentId)?.card.name;
+    const who = { kind: asker.of, id: askerId };
+    const about = { kind: "question", id, name: name ?? askerId, sinceMs, asker: who } as const;
+    yield* notes.add(about, () => asks(prompt));
+  }
+}
 
 /** Whoever is shown is judged as it is shown. */
 function* noteSeen(notes: Notes, seen: readonly Sighting[], nowMs: number): Look<void> {

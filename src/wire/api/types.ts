@@ -440,6 +440,7 @@ export type Overview = {
 };
 
 export type AttentionKind =
+  | "question"
   | "agent_waiting"
   | "agent_silent"
   | "agent_unreachable"
@@ -450,7 +451,7 @@ export type AttentionKind =
 /** Something that needs a person, until it is dismissed. */
 export type Attention = {
   readonly kind: AttentionKind;
-  /** The id of the agent, task or job; of several agents of one process, the process's. */
+  /** The id of the question, agent, task or job; of several agents of one process, the process's. */
   readonly id: string;
   /** How we know of it; but for `registry`, the agent is observed and does not speak to us itself. */
   readonly source: SourceKind;
@@ -461,6 +462,8 @@ export type Attention = {
   readonly text: string;
   /** Of `task_stuck`: the tools that no agent has together. All tasks that require these wait as this one does. */
   readonly tools?: readonly string[];
+  /** Of a question: who asks. */
+  readonly asker?: { readonly kind: "job" | "agent"; readonly id: string };
   /** Of several agents of one process: the first of them, and how many there are. */
   readonly agents?: readonly { readonly id: string; readonly name: string }[];
   readonly agentCount?: number;

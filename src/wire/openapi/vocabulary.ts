@@ -389,6 +389,7 @@ export const overview: z.ZodType<api.Overview> = name(
 );
 
 export const attentionKind: z.ZodType<api.AttentionKind> = z.enum([
+  "question",
   "agent_waiting",
   "agent_silent",
   "agent_unreachable",
@@ -407,6 +408,7 @@ export const attention: z.ZodType<api.Attention> = name(
     sinceMs: timeMs,
     text: z.string(),
     tools: z.array(z.string()).exactOptional(),
+    asker: z.object({ kind: z.enum(["job", "agent"]), id: z.string() }).exactOptional(),
     agents: z.array(z.object({ id: z.string(), name: z.string() })).exactOptional(),
     agentCount: count.exactOptional(),
     dismissed: z

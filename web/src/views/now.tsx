@@ -94,6 +94,7 @@ const needs: Readonly<
     }
   >
 > = {
+  question: { icon: "question", tone: "red", word: "asks you" },
   agent_waiting: { icon: "question", tone: "red", word: "waits for you" },
   agent_silent: { icon: "silent", tone: "amber", word: "silent" },
   agent_unreachable: { icon: "lost", tone: "amber", word: "unreachable" },
@@ -210,11 +211,13 @@ function Clear({ item }: { readonly item: Attention }): JSX.Element | null {
 
 const snoozeMs = 3_600_000;
 
-function addressOf({ kind, id, source, agents }: Attention): string {
+function addressOf({ kind, id, source, agents, asker }: Attention): string {
   if (source !== "registry") return sightingAddress(id);
+  if (asker) return asker.kind === "job" ? jobAddress(asker.id) : agentAddress(asker.id);
   const [first] = agents ?? [];
   if (first) return agentAddress(first.id);
   switch (kind) {
+    case "question":
     case "agent_waiting":
     case "agent_silent":
     case "agent_unreachable":

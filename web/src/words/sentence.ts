@@ -62,6 +62,7 @@ export const newsTypes: readonly string[] = [
   "job.ended",
   "observed.",
   "need.",
+  "question.",
   "plane.",
 ];
 
