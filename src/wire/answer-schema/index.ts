@@ -1,0 +1,1 @@
+export { problemOfAnswer, problemOfSchema } from "./answer-schema.ts";
