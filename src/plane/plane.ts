@@ -20,6 +20,8 @@ import {
   type OwnState,
   overdue,
   printEvent,
+  type Question,
+  type QuestionId,
   type Refusal,
   type State,
   streamOf,
@@ -28,6 +30,7 @@ import {
 import type { Entry, Log } from "../log/index.ts";
 import { type BusPosition, findOnBus } from "./bus.ts";
 import type { Clock } from "./clock.ts";
+import { type ClosingListener, Closings } from "./closings.ts";
 import { Feed, type Watch, type WatchOptions } from "./feed.ts";
 import { limits } from "./limits.ts";
 import { type Recovered, recover } from "./recover.ts";
@@ -83,6 +86,7 @@ export class Plane {
   readonly #retention: Retention;
   readonly #turns = new Turns();
   readonly #waitingRoom = new WaitingRoom();
+  readonly #closings = new Closings();
   /** What is added to the clock: a log may come from a machine whose clock was ahead of ours. */
   readonly #aheadMs: number;
   #nowMs: number;
@@ -220,6 +224,39 @@ export class Plane {
     signal.addEventListener("abort", giveUp);
     if (isBack) this.#waitingRoom.rejoin(place, listener, this.#state);
     else this.#waitingRoom.join(place, listener);
+    return promise;
+  }
+
+  /**
+   * Resolves with a question when it is no longer open and that is durable, or with undefined if it is not there;
+   * refused if the plane closes first. Rejects with the signal's reason.
+   */
+  untilClosed(
+    id: QuestionId,
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<Outcome<Question | undefined>> {
+    if (this.#isClosed) return Promise.resolve({ refusal: shuttingDown });
+    if (signal.aborted) return Promise.reject(signal.reason);
+    this.#catchUp();
+    const question = this.#state.questions.byId.get(id);
+    if (question?.state !== "open") return this.#whenDurable({ value: question });
+    if (this.#closings.size >= limits.waitingMax) {
+      const message = `${limits.waitingMax} calls wait for answers already`;
+      return Promise.resolve({ refusal: { code: "limit_reached", message } });
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome<Question | undefined>>();
+    const listener: ClosingListener = (outcome) => {
+      signal.removeEventListener("abort", giveUp);
+      // That we shut down says nothing about the world, and waits for nothing.
+      if (outcome.refusal) resolve(outcome);
+      else this.#release(outcome, resolve);
+    };
+    const giveUp = (): void => {
+      this.#closings.leave(id, listener);
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", giveUp, { once: true });
+    this.#closings.join(id, listener);
     return promise;
   }
 
@@ -365,6 +402,7 @@ export class Plane {
   async #close(): Promise<void> {
     this.#isClosed = true;
     this.#waitingRoom.close(shuttingDown);
+    this.#closings.close(shuttingDown);
     // What went wrong with the log was told when it did.
     await this.settled().catch(() => {});
     this.#feed.close();
@@ -425,6 +463,7 @@ export class Plane {
   }
 
   #stirWaiting(events: readonly Event[]): void {
+    this.#closings.hear(events);
     if (this.#waitingRoom.size === 0) return;
     this.#waitingRoom.hear(this.#state, events);
   }
