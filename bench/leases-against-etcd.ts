@@ -5,6 +5,7 @@
  */
 import { execFile } from "node:child_process";
 import { parseArgs, promisify } from "node:util";
+import { buildGo } from "./go.ts";
 import { buildLoad, type LeaseLoad, type Load } from "./load.ts";
 import { median, probeFsync, type Spread } from "./measure.ts";
 import { printNumber, type Report, type Row, readCount } from "./report.ts";
@@ -33,8 +34,9 @@ const firstWarmUpSeconds = 4;
 export async function run(report: Report, args: readonly string[]): Promise<void> {
   const options = readOptions(args);
   const load = await buildLoad();
+  const etcdPath = await buildGo("etcd");
   await using scratch = await openScratch();
-  await using etcd = await startEtcd(scratch.path);
+  await using etcd = await startEtcd(scratch.path, etcdPath);
   await using tipstaff = await startDaemon(scratch.path, options.daemon);
   const all: Round[] = [];
   for (const callers of options.callerCounts) {
@@ -43,7 +45,7 @@ export async function run(report: Report, args: readonly string[]): Promise<void
     addRows(report, callers, rounds);
     all.push(...rounds);
   }
-  await addNotes(report, options, all);
+  await addNotes(report, options, all, etcdPath);
 }
 
 function readOptions(args: readonly string[]): Options {
@@ -142,11 +144,16 @@ function serverMicroseconds(load: LeaseLoad): number {
   return (load.serverCpuSeconds / load.cycles) * 1e6;
 }
 
-async function addNotes(report: Report, options: Options, rounds: readonly Round[]): Promise<void> {
+async function addNotes(
+  report: Report,
+  options: Options,
+  rounds: readonly Round[],
+  etcdPath: string,
+): Promise<void> {
   const disk = rounds.flatMap(({ tipstaff, etcd }) => [tipstaff.fsync, etcd.fsync]);
   const p50 = median(disk.map((fsync) => fsync.p50));
   const p99 = median(disk.map((fsync) => fsync.p99));
-  const { stdout } = await promisify(execFile)("etcd", ["--version"]);
+  const { stdout } = await promisify(execFile)(etcdPath, ["--version"]);
   report.note(
     `${options.rounds} rounds of ${options.seconds} s for each server and number of callers; up to 8 connections; all values for one cycle unless they say otherwise`,
   );

@@ -6,7 +6,8 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { cacheDirectory, type Server } from "./servers.ts";
+import { buildGo } from "./go.ts";
+import type { Server } from "./servers.ts";
 
 const execute = promisify(execFile);
 
@@ -82,11 +83,9 @@ export interface Load {
   find(server: Server, options: LoadOptions & { readonly rate: number }): Promise<FindLoad>;
 }
 
-/** Needs `go` on the path. What is built and unchanged is not built again. */
+/** Needs Go. */
 export async function buildLoad(): Promise<Load> {
-  const program = join(cacheDirectory, "load");
-  const sources = fileURLToPath(new URL("load/", import.meta.url));
-  await execute("go", ["build", "-o", program, "."], { cwd: sources });
+  const program = await buildGo("load");
   return {
     leases: async (server, options) => {
       const target = `--target=${server.name.toLowerCase()}`;

@@ -53,7 +53,8 @@ export async function startDaemon(directory: string, path: string = daemonPath):
   });
 }
 
-export async function startEtcd(directory: string): Promise<Server> {
+/** `path` is the program that `buildGo("etcd")` resolves with. */
+export async function startEtcd(directory: string, path: string): Promise<Server> {
   const addr = await freeAddress();
   const peer = `http://${await freeAddress()}`;
   const args = [
@@ -68,7 +69,7 @@ export async function startEtcd(directory: string): Promise<Server> {
     `--quota-backend-bytes=${8 * 2 ** 30}`,
   ];
   return await startServer("etcd", {
-    path: "etcd",
+    path,
     args,
     addr,
     logPath: join(directory, "etcd.log"),
