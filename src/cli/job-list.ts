@@ -17,7 +17,15 @@ import type { Values } from "./table.ts";
 import { ago } from "./times.ts";
 import { choiceIn, choicesIn, textIn } from "./values.ts";
 
-const states = ["running", "pending", "error", "timed_out", "cancelled", "success"] as const;
+const states = [
+  "waiting",
+  "running",
+  "pending",
+  "error",
+  "timed_out",
+  "cancelled",
+  "success",
+] as const;
 
 export async function listJobs(values: Values): Promise<number> {
   const state = choicesIn(values, "state", states);

@@ -70,6 +70,8 @@ export function jobTone({ state, cancelling, orphanedUntilMs, waiting }: Job): T
   switch (state) {
     case "running":
       return "good";
+    case "waiting":
+      return "warn";
     case "error":
     case "timed_out":
       return "bad";

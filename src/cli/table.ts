@@ -824,7 +824,7 @@ export const commands: readonly CommandRow[] = [
     flags: [
       {
         name: "state",
-        value: "pending|running|success|error|cancelled|timed_out",
+        value: "pending|running|waiting|success|error|cancelled|timed_out",
         isRepeated: true,
         help: "only these; may be repeated",
       },

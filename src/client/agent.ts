@@ -15,6 +15,7 @@ import type { Hold } from "./hold.ts";
 import { type AcquireOptions, acquireLease, type Lease } from "./lease.ts";
 import { limits } from "./limits.ts";
 import type { News } from "./news.ts";
+import { type AskOptions, ask } from "./question.ts";
 import { pauseMs } from "./retry.ts";
 
 export type RegisterOptions = Partial<Card> &
@@ -155,6 +156,20 @@ export class Agent implements AsyncDisposable {
   /** Claims a task; undefined if there is none. Left without an end, it fails with the block. */
   claim(options: ClaimOptions = {}): Promise<ClaimedTask | undefined> {
     return claimTask(this.#context, options);
+  }
+
+  /**
+   * Asks a person, and resolves with the answer: a text, or with `schema` any JSON that it allows. It may come after
+   * a restart of the daemon. Rejects with `ask_timeout` if nobody answers within `timeoutMs`, with
+   * `question_closed` if the question ends otherwise, and with the signal's reason: then the question is withdrawn.
+   */
+  ask(
+    prompt: string,
+    options: AskOptions & { readonly schema: Readonly<Record<string, unknown>> },
+  ): Promise<unknown>;
+  ask(prompt: string, options?: AskOptions): Promise<string>;
+  ask(prompt: string, options: AskOptions = {}): Promise<unknown> {
+    return ask(this.#context, prompt, options);
   }
 
   /** @internal For what the client does on behalf of an agent. */

@@ -55,6 +55,8 @@ const keyed: ReadonlySet<OperationName> = new Set<OperationName>([
   "createTask",
   "acquireLease",
   "claimTask",
+  "askQuestion",
+  "answerQuestion",
 ]);
 /** Asked twice, these are refused although the first was carried out. */
 const once: ReadonlySet<OperationName> = new Set<OperationName>([
@@ -185,11 +187,11 @@ export class Calls {
     const text = isJson ? await readBounded(response) : "";
     if (!isJson) await response.body?.cancel();
     const body: Partial<ErrorBody> = isJson ? parseObject(text, () => this.#notOurs(response)) : {};
-    const { code, message = "", lease } = body.error ?? {};
+    const { code, message = "", lease, question } = body.error ?? {};
     if (typeof code === "string") {
       const hint = code === "token_required" ? this.#options.tokenHint : "";
       const retryAfterMs = readSeconds(response.headers.get("Retry-After"));
-      return new TipstaffError(code, `${message}${hint}`, { lease, retryAfterMs });
+      return new TipstaffError(code, `${message}${hint}`, { lease, question, retryAfterMs });
     }
     // Something between us and the daemon speaks for it while it is away.
     const isAway = status === 502 || status === 503 || status === 504;

@@ -13,6 +13,7 @@ import type {
   Page,
   Policy,
   PolicyCheck,
+  Question as QuestionInfo,
   Task as TaskInfo,
   TokenCheck,
   Who,
@@ -64,6 +65,7 @@ export class Client implements AsyncDisposable {
   readonly elections: ElectionList;
   readonly policies: Policies;
   readonly tasks: Tasks;
+  readonly questions: Questions;
   readonly #calls: Calls;
   readonly #news: News;
   readonly #agents = new Set<Agent>();
@@ -76,6 +78,7 @@ export class Client implements AsyncDisposable {
     this.elections = new ElectionList(calls);
     this.policies = new Policies(calls);
     this.tasks = new Tasks(calls);
+    this.questions = new Questions(calls);
   }
 
   get url(): string {
@@ -252,6 +255,36 @@ class Tasks {
   /** Gives a dead or cancelled task another chance. */
   requeue(taskId: string, options: Cancellable = {}): Promise<TaskInfo> {
     return this.#calls.call("requeueTask", { taskId }, options);
+  }
+}
+
+/** What agents and jobs ask people. */
+class Questions {
+  readonly #calls: Calls;
+  constructor(calls: Calls) {
+    this.#calls = calls;
+  }
+
+  /** The open ones first. */
+  list({ signal, ...filter }: Filter<"listQuestions"> = {}): AsyncGenerator<QuestionInfo, void> {
+    return rows((page) => this.#calls.call("listQuestions", { ...filter, ...page }, { signal }));
+  }
+
+  get(questionId: string, options: Cancellable = {}): Promise<QuestionInfo> {
+    return this.#calls.call("getQuestion", { questionId }, options);
+  }
+
+  /**
+   * The first valid answer wins; a later one rejects with `question_closed`, and `error.question` says who was first.
+   * `answer_invalid`: it is none of the choices, or not what the schema allows.
+   */
+  answer(
+    questionId: string,
+    answer: unknown,
+    { signal, by }: Cancellable & { readonly by?: string | undefined } = {},
+  ): Promise<QuestionInfo> {
+    const said = { questionId, answer, ...(by === undefined ? {} : { by }) };
+    return this.#calls.call("answerQuestion", said, { signal, key: newKey() });
   }
 }
 

@@ -2,7 +2,7 @@
  * One class for everything that goes wrong, told apart by `code`. Codes of the daemon are listed in
  * `wire/api/errors.ts`; the others are made here. `docs/errors.md` says what to do about each.
  */
-import type { ErrorCode, Lease } from "../wire/api/index.ts";
+import type { ErrorCode, Lease, Question } from "../wire/api/index.ts";
 
 export type ClientErrorCode =
   /** No daemon answers, or not in time. */
@@ -17,6 +17,8 @@ export type ClientErrorCode =
   | "lease_lost"
   /** The agent no longer leads, or cannot know. */
   | "leadership_lost"
+  /** Nobody answered a question before its deadline. */
+  | "ask_timeout"
   /** The client, or what was asked of it, is closed. */
   | "closed";
 
@@ -26,6 +28,8 @@ export type TipstaffErrorCode = ErrorCode | ClientErrorCode;
 export type ErrorDetail = {
   /** With `lease_held`: the lease that is in the way. */
   readonly lease?: Lease | undefined;
+  /** With `question_closed` and `ask_timeout`: how it ended, and who answered it. */
+  readonly question?: Question | undefined;
   /** With `gap`: the oldest entry there is. */
   readonly oldestSequence?: number | undefined;
   /** With `gap`: a watch after this one misses nothing that is still there. */
@@ -40,6 +44,7 @@ export class TipstaffError extends Error {
   /** Whether the same call may succeed later, with nothing else changed. */
   readonly retryable: boolean;
   readonly lease: Lease | undefined;
+  readonly question: Question | undefined;
   readonly oldestSequence: number | undefined;
   readonly resumeAfter: number | undefined;
   readonly retryAfterMs: number | undefined;
@@ -49,6 +54,7 @@ export class TipstaffError extends Error {
     this.code = code;
     this.retryable = passing.has(code);
     this.lease = detail.lease;
+    this.question = detail.question;
     this.oldestSequence = detail.oldestSequence;
     this.resumeAfter = detail.resumeAfter;
     this.retryAfterMs = detail.retryAfterMs;

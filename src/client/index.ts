@@ -1,3 +1,5 @@
+/** Why an answer does not suit a question's schema; undefined if it does. The daemon checks the same. */
+export { problemOfAnswer } from "../wire/answer-schema/index.ts";
 export type {
   Activity,
   ActivityState,
@@ -27,6 +29,7 @@ export type {
   Page,
   Policy,
   PolicyCheck,
+  Question as QuestionInfo,
   Retained,
   Sighting,
   SightingState,
@@ -56,4 +59,5 @@ export type { Clock } from "./deadline.ts";
 export { type ClientErrorCode, TipstaffError, type TipstaffErrorCode } from "./errors.ts";
 export type { AcquireOptions, Lease } from "./lease.ts";
 export type { Payload, PayloadValue } from "./payload.ts";
+export type { AskOptions } from "./question.ts";
 export type { Connection, Hello, Watch, WatchOptions } from "./watch.ts";

@@ -9,6 +9,8 @@ import {
 } from "../core/index.ts";
 import { BareLoop } from "../testing/bare-loop.ts";
 import {
+  answerQuestion,
+  askAsJob,
   cancelJob,
   emit,
   endJob,
@@ -31,13 +33,27 @@ test("jobs are counted where they stand, and as by a view that was built from th
   run(endJob("a"));
   run(cancelJob("d"));
   run(submitJob("f", "ann", { needsPreparing: true }));
-  const counts = { pending: 1, running: 2, success: 1, error: 0, cancelled: 1, timed_out: 0 };
+  run(askAsJob("b", "name"));
+  const counts = {
+    pending: 1,
+    running: 1,
+    waiting: 1,
+    success: 1,
+    error: 0,
+    cancelled: 1,
+    timed_out: 0,
+  };
   assert.deepEqual(view.counts, counts);
   const anew = new WorkView();
   anew.reset(loop.state);
   assert.deepEqual(anew.counts, counts);
   run({ type: "job.prepared", jobId: jobId("f"), isReady: false });
   assert.deepEqual(view.counts, counts, "what was never accepted was never counted");
+  run(answerQuestion("name", "Ada"));
+  assert.deepEqual(view.counts, { ...counts, running: 2, waiting: 0 });
+  run(askAsJob("c", "age"));
+  run(cancelJob("c"));
+  assert.equal(view.counts.waiting, 0, "the question of a job that is cancelled is closed");
 });
 
 test("of what a job says, the last of how far it is and of what it does is kept while it runs", () => {

@@ -12,13 +12,15 @@ import {
   type Job,
   type JobEvent,
   type JobId,
+  type Question,
+  type QuestionId,
   type State,
 } from "../core/index.ts";
 import { limits } from "./limits.ts";
 import type { View } from "./view.ts";
 
 /** Where a job stands that was accepted. */
-export type JobStanding = "pending" | "running" | EndStatus;
+export type JobStanding = "pending" | "running" | "waiting" | EndStatus;
 
 export type LastWords = {
   /** The body of its last event of this kind, as JSON. */
@@ -37,7 +39,10 @@ const doingKinds: ReadonlySet<string> = new Set([
 ]);
 
 export class WorkView implements View {
-  readonly #standings = new Map<JobId, JobStanding>();
+  /** But for whether it waits for an answer. */
+  readonly #standings = new Map<JobId, Exclude<JobStanding, "waiting">>();
+  /** The open questions of each job that has some. */
+  readonly #questions = new Map<JobId, Set<QuestionId>>();
   readonly #words = new Map<JobId, LastWords>();
   /** By currency, with what those spend that it asked for. Only of those that have spent. */
   readonly #spent = new Map<JobId, Map<string, Decimal>>();
@@ -59,8 +64,9 @@ export class WorkView implements View {
     return [...(this.#spent.get(jobId) ?? [])].map(([currency, value]) => ({ currency, value }));
   }
 
-  reset({ jobs }: State): void {
+  reset({ jobs, questions }: State): void {
     this.#standings.clear();
+    this.#questions.clear();
     this.#words.clear();
     this.#spent.clear();
     this.#parents.clear();
@@ -70,10 +76,27 @@ export class WorkView implements View {
       this.#place(job.id, standingOf(job));
       if (job.state !== "preparing") this.#older.add(job.id);
     }
+    for (const id of questions.open) {
+      const question = questions.byId.get(id);
+      if (question) this.#follow(question);
+    }
   }
 
   apply(event: Event): void {
     if (isJobEvent(event)) this.#hear(event);
+    else if ("question" in event) this.#follow(event.question);
+  }
+
+  #follow({ id, asker, state }: Question): void {
+    if (asker.of !== "job") return;
+    const { jobId } = asker;
+    this.#recount(jobId, () => {
+      const open = this.#questions.get(jobId) ?? new Set();
+      if (state === "open") open.add(id);
+      else open.delete(id);
+      if (open.size === 0) this.#questions.delete(jobId);
+      else this.#questions.set(jobId, open);
+    });
   }
 
   #hear(event: JobEvent): void {
@@ -132,15 +155,25 @@ export class WorkView implements View {
     }
   }
 
-  #place(jobId: JobId, standing: JobStanding | undefined): void {
-    const before = this.#standings.get(jobId);
+  #place(jobId: JobId, standing: Exclude<JobStanding, "waiting"> | undefined): void {
+    this.#recount(jobId, () => {
+      if (standing === undefined) this.#standings.delete(jobId);
+      else this.#standings.set(jobId, standing);
+    });
+  }
+
+  #recount(jobId: JobId, change: () => void): void {
+    const before = this.#shown(jobId);
     if (before !== undefined) this.#counts[before] -= 1;
-    if (standing === undefined) {
-      this.#standings.delete(jobId);
-      return;
-    }
-    this.#standings.set(jobId, standing);
-    this.#counts[standing] += 1;
+    change();
+    const after = this.#shown(jobId);
+    if (after !== undefined) this.#counts[after] += 1;
+  }
+
+  #shown(jobId: JobId): JobStanding | undefined {
+    const standing = this.#standings.get(jobId);
+    const isUnfinished = standing === "pending" || standing === "running";
+    return isUnfinished && this.#questions.has(jobId) ? "waiting" : standing;
   }
 }
 
@@ -148,11 +181,11 @@ function isJobEvent(event: Event): event is JobEvent {
   return event.type.startsWith("job.");
 }
 
-function standingOf(job: Job): JobStanding | undefined {
+function standingOf(job: Job): Exclude<JobStanding, "waiting"> | undefined {
   if (job.state === "preparing") return undefined;
   return job.state === "ended" ? job.status : job.state;
 }
 
 function noJobs(): Record<JobStanding, number> {
-  return { pending: 0, running: 0, success: 0, error: 0, cancelled: 0, timed_out: 0 };
+  return { pending: 0, running: 0, waiting: 0, success: 0, error: 0, cancelled: 0, timed_out: 0 };
 }

@@ -10,6 +10,7 @@ import {
   type ErrorBody,
   type ErrorCode,
   type OperationName,
+  type Question,
   request,
   routes,
   type TaskDetail,
@@ -118,6 +119,18 @@ const carriedOut: { readonly [Name in OperationName]: (to: TestDoor) => Promise<
     to.done("listJobEvents", { jobId: (await carriedOut.submitJob(to)).id }),
   cancelJob: async (to) =>
     to.done("cancelJob", { jobId: (await carriedOut.submitJob(to)).id, reason: "enough" }),
+  listQuestions: async (to) => {
+    await ask(to);
+    return to.done("listQuestions", { state: ["open"], sort: "oldest" });
+  },
+  getQuestion: async (to) => to.done("getQuestion", { questionId: (await ask(to)).id, waitMs: 1 }),
+  answerQuestion: async (to) =>
+    to.done("answerQuestion", { questionId: (await ask(to)).id, answer: "x7", by: "ada" }),
+  askQuestion: (to) => ask(to),
+  withdrawQuestion: async (to) => {
+    const { asker, key } = await ask(to);
+    return to.done("withdrawQuestion", { agentId: asker.id, key });
+  },
   openSession: async (to) => to.done("openSession", { key: await linkKey(to) }, { token: null }),
   getSession: (to) => to.done("getSession", {}),
   createLink: (to) => to.done("createLink", {}),
@@ -265,6 +278,38 @@ const refusedFor: Readonly<Partial<Record<OperationName, Refusals>>> = {
     }),
   },
   cancelJob: { job_not_found: (to) => to.refused("cancelJob", { jobId: "none" }) },
+  listQuestions: crowdRefusals((to) => to.refused("listQuestions", {})),
+  getQuestion: { question_not_found: (to) => to.refused("getQuestion", { questionId: "none" }) },
+  answerQuestion: {
+    question_not_found: (to) => to.refused("answerQuestion", { questionId: "none", answer: "" }),
+    question_closed: async (to) => {
+      const { id: questionId } = await ask(to);
+      await to.done("answerQuestion", { questionId, answer: "x7" });
+      return to.refused("answerQuestion", { questionId, answer: "x8" });
+    },
+    answer_invalid: async (to) => {
+      const { id: questionId } = await ask(to);
+      return to.refused("answerQuestion", { questionId, answer: 7 });
+    },
+  },
+  askQuestion: {
+    agent_not_found: (to) => to.refused("askQuestion", { agentId: "none", prompt: "?" }),
+    agent_dead: async (to) => {
+      const { id: agentId } = await register(to);
+      await to.done("deregisterAgent", { agentId });
+      return to.refused("askQuestion", { agentId, prompt: "?" });
+    },
+    key_reused: async (to) => {
+      const { asker, key } = await ask(to);
+      return to.refused("askQuestion", { agentId: asker.id, prompt: "another?" }, { key });
+    },
+  },
+  withdrawQuestion: {
+    question_not_found: async (to) => {
+      const { id: agentId } = await register(to);
+      return to.refused("withdrawQuestion", { agentId, key: "none" });
+    },
+  },
   openSession: { link_used: (to) => to.refused("openSession", { key: "x" }) },
 };
 
@@ -746,6 +791,11 @@ async function dead(to: TestDoor): Promise<Agent> {
 
 async function acquire(to: TestDoor, taskId: string): Promise<Answer<"acquireLease">> {
   return to.done("acquireLease", { taskId, agentId: (await register(to)).id });
+}
+
+async function ask(to: TestDoor): Promise<Question> {
+  const { id: agentId } = await register(to);
+  return to.done("askQuestion", { agentId, prompt: "What does the picture say?" });
 }
 
 async function claim(

@@ -371,7 +371,8 @@ test("the overview says what runs and counts everything", async (t) => {
     elections: 1,
     policies: 1,
     tasks: { pending: 0, delayed: 0, claimed: 1, completed: 0, cancelled: 0, dead: 1 },
-    jobs: { pending: 0, running: 0, success: 0, error: 0, cancelled: 0, timed_out: 0 },
+    jobs: { pending: 0, running: 0, waiting: 0, success: 0, error: 0, cancelled: 0, timed_out: 0 },
+    questions: 0,
     watchers: 0,
   });
 });

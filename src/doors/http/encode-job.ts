@@ -6,15 +6,18 @@ import {
   type Job,
   type JobId,
   type Outcome,
+  openQuestionsOf,
   printAmount,
   printDecimal,
   type State,
+  stateOfJob,
   type WorkEvent,
 } from "../../core/index.ts";
 import type { LastWords } from "../../views/index.ts";
 import type * as api from "../../wire/api/index.ts";
 import { arcpCodeOf, isObject, normaliseBody } from "../../wire/arcp/index.ts";
 import { limits } from "./limits.ts";
+import { encodeBare } from "./questions.ts";
 
 /** What a view knows of jobs besides the state. Looked up within `plane.read`. */
 export type WorkLook = {
@@ -31,7 +34,8 @@ export type JobLook = {
   readonly workersOf?: (agent: string) => number;
 };
 
-export function encodeJob({ jobs }: State, { work, workersOf }: JobLook, job: Job): api.Job {
+export function encodeJob(state: State, { work, workersOf }: JobLook, job: Job): api.Job {
+  const { jobs } = state;
   const { id, agent, principal, createdAtMs, attempt, parentId, delegateId, depth } = job;
   const { contextId } = job;
   const budget = jobs.budgets.get(id) ?? [];
@@ -40,7 +44,7 @@ export function encodeJob({ jobs }: State, { work, workersOf }: JobLook, job: Jo
     id,
     agent,
     principal,
-    state: stateOf(job),
+    state: stateOf(state, job),
     createdAtMs,
     attempt,
     ...(contextId !== undefined && { contextId }),
@@ -52,15 +56,34 @@ export function encodeJob({ jobs }: State, { work, workersOf }: JobLook, job: Jo
     budget: budget.map(encodeCounter),
     ...(spent.length > 0 && { unbudgeted: spent.map(encodeSpent) }),
     ...standingOf(job),
+    ...encodeWaiting(state, job),
     ...(job.state === "pending" && workersOf && { waiting: { workers: workersOf(agent) } }),
     ...(job.state === "running" && encodeWords(work.wordsOf(id))),
   };
 }
 
 /** One that is being prepared is shown to nobody. */
-export function stateOf(job: Job): api.JobState {
+export function stateOf(state: State, job: Job): api.JobState {
   if (job.state === "ended") return job.status;
-  return job.state === "running" ? "running" : "pending";
+  const shown = stateOfJob(state, job);
+  return shown === "running" || shown === "waiting" ? shown : "pending";
+}
+
+function encodeWaiting({ questions }: State, { id }: Job): Pick<api.Job, "question"> {
+  const open = openQuestionsOf(questions, { of: "job", jobId: id });
+  const [first] = open;
+  if (!first) return {};
+  const { prompt, askedAtMs, expiresAtMs, expects } = first;
+  return {
+    question: {
+      id: first.id,
+      kind: expects.of === "scope" ? "scope" : "input",
+      prompt: shorten(prompt),
+      askedAtMs,
+      ...(expiresAtMs !== undefined && { expiresAtMs }),
+      openCount: open.length,
+    },
+  };
 }
 
 function standingOf(job: Job): Partial<api.Job> {
@@ -233,11 +256,12 @@ function restOf(event: WorkEvent, hasBodies: boolean): Partial<api.WorkEntry> {
     case "session.followed":
     case "session.left":
     case "session.rejected":
+    case "question.forgotten":
+      return {};
     case "question.asked":
     case "question.answered":
     case "question.closed":
-    case "question.forgotten":
-      return {};
+      return { question: encodeBare(event.question) };
   }
 }
 

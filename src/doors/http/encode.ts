@@ -146,6 +146,7 @@ export function encodeCounts(
     policies: state.entitlements.policies.size,
     tasks: countTasks(state),
     jobs: { ...work.counts },
+    questions: state.questions.open.size,
     watchers,
   };
 }

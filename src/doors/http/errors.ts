@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { RefusalCode } from "../../core/index.ts";
-import type { ErrorBody, ErrorCode, Lease } from "../../wire/api/index.ts";
+import type { ErrorBody, ErrorCode } from "../../wire/api/index.ts";
 import { statusOf } from "../../wire/openapi/index.ts";
 import type { Env } from "./door.ts";
 import type { ApiRefusal } from "./operations.ts";
@@ -12,13 +12,17 @@ export const httpStatus: Readonly<
   Record<ErrorCode | Exclude<RefusalCode, "no_task">, ContentfulStatusCode>
 > = statusOf;
 
-export function errorBody(code: ErrorCode, message: string, lease?: Lease): ErrorBody {
-  return { error: { code, message, ...(lease ? { lease } : {}) } };
+export function errorBody(
+  code: ErrorCode,
+  message: string,
+  more: Pick<ErrorBody["error"], "lease" | "question"> = {},
+): ErrorBody {
+  return { error: { code, message, ...more } };
 }
 
-export function refuse(context: Context<Env>, { code, message, lease }: ApiRefusal): Response {
+export function refuse(context: Context<Env>, { code, message, ...more }: ApiRefusal): Response {
   if (code === "limit_reached") context.header("Retry-After", "5");
   if (code === "unavailable") context.header("Retry-After", "1");
   if (code === "token_required") context.header("WWW-Authenticate", "Bearer");
-  return context.json(errorBody(code, message, lease), httpStatus[code]);
+  return context.json(errorBody(code, message, more), httpStatus[code]);
 }

@@ -31,6 +31,7 @@ test("jobs are listed with where they stand, those that run first", async () => 
   assert.deepEqual(counts, {
     pending: 1,
     running: 2,
+    waiting: 0,
     success: 0,
     error: 1,
     cancelled: 0,

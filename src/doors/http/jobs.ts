@@ -35,16 +35,15 @@ export async function listJobs(
     shown.push(job);
     return encodeJob(state, parts, job);
   };
-  const hasWords = wordsOf(query, textOf);
   const page = await list({ plane, signal }, { ...input, sort }, encode, (state) => ({
     items: state.jobs.byId.values(),
     wants: (job) =>
       job.state !== "preparing" &&
-      (!states || states.includes(stateOf(job))) &&
+      (!states || states.includes(stateOf(state, job))) &&
       (agent === undefined || job.agent === agent || job.agent.split("@")[0] === agent) &&
       (principal === undefined || job.principal === principal) &&
       (parent === undefined || job.parentId === parent) &&
-      hasWords(job),
+      wordsOf(query, (one: Job) => textOf(state, one))(job),
     rankOf: rankJobs(state, sort),
     idOf: ({ id }) => id,
   }));
@@ -56,7 +55,7 @@ export async function listJobs(
   return { value: { ...page.value, rows, counts } };
 }
 
-function textOf(job: Job): string {
+function textOf(state: State, job: Job): string {
   const {
     id,
     agent,
@@ -68,22 +67,25 @@ function textOf(job: Job): string {
   } = job;
   const worker = job.state === "running" ? job.worker.id : "";
   const names = [id, agent, principal, contextId, traceId, parentId, delegateId, worker];
-  return [...names, stateOf(job)].join(" ");
+  return [...names, stateOf(state, job)].join(" ");
 }
 
 /**
- * What may be lost first, then what runs, then what waits; what has ended comes last, the latest first. Of those that
- * have not ended, families stand together, the newest first, and each job after the one that asked for it.
+ * What waits for an answer first, then what may be lost, then what runs, then what is pending; what has ended comes
+ * last, the latest first. Of those that have not ended, families stand together, the newest first, and each job after
+ * the one that asked for it.
  */
-function rankJobs({ jobs: { byId } }: State, sort: api.JobSort): (job: Job) => Rank {
+function rankJobs(all: State, sort: api.JobSort): (job: Job) => Rank {
+  const { byId } = all.jobs;
   switch (sort) {
     case "attention":
       return (job) => {
-        if (job.state === "ended") return `3 ${inDigits(aboveAll - job.endedAtMs)}`;
+        if (job.state === "ended") return `4 ${inDigits(aboveAll - job.endedAtMs)}`;
         const root = rootOf(byId, job);
         const { state } = root.state === "ended" ? job : root;
         const isAway = job.state === "running" && job.orphanedUntilMs !== undefined;
-        const kind = isAway ? 0 : state === "running" ? 1 : 2;
+        const isWaiting = stateOf(all, job) === "waiting";
+        const kind = isWaiting ? 0 : isAway ? 1 : state === "running" ? 2 : 3;
         return `${kind} ${inDigits(aboveAll - root.place)} ${inDigits(job.place)}`;
       };
     case "newest":

@@ -10,6 +10,7 @@ import {
   isWorkEvent,
   type Lease,
   type Policy,
+  type Question,
   type State,
   type Task,
 } from "../../core/index.ts";
@@ -327,8 +328,13 @@ async function readPiece(
   return { rows, bytes };
 }
 
-/** Whether an event is about an agent, a task, a group or a policy. */
+function idOfAsker({ asker }: Question): string {
+  return asker.of === "job" ? asker.jobId : asker.agentId;
+}
+
+/** Whether an event is about an agent, a task, a job, a question, a group or a policy. */
 function mentions(event: Event, id: string): boolean {
+  if ("question" in event && idOfAsker(event.question) === id) return true;
   if (isWorkEvent(event)) return idOfWork(event) === id;
   switch (event.type) {
     case "agent.registered":

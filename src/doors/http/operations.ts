@@ -7,6 +7,7 @@ import type {
   Lease,
   OperationName,
   Overview,
+  Question,
 } from "../../wire/api/index.ts";
 import type { Credentials } from "./credentials.ts";
 import type { JobLook } from "./encode-job.ts";
@@ -17,6 +18,7 @@ import { jobHandlers, type SubmitJob } from "./operations/jobs.ts";
 import { leaseHandlers } from "./operations/leases.ts";
 import { overviewHandlers } from "./operations/overview.ts";
 import { policyHandlers } from "./operations/policies.ts";
+import { questionHandlers } from "./operations/questions.ts";
 import { sessionHandlers } from "./operations/session.ts";
 import { statusHandlers } from "./operations/status.ts";
 import { taskHandlers } from "./operations/tasks.ts";
@@ -84,6 +86,7 @@ export type ApiRefusal = {
   readonly code: ErrorCode;
   readonly message: string;
   readonly lease?: Lease;
+  readonly question?: Question;
 };
 
 export type Handler<Name extends OperationName> = (
@@ -103,6 +106,7 @@ export function handlersOf(parts: OperationParts): Handlers {
     ...policyHandlers(plane),
     ...taskHandlers(parts),
     ...jobHandlers(parts),
+    ...questionHandlers(plane),
     ...sessionHandlers(parts),
     ...statusHandlers(parts),
   };

@@ -1,5 +1,5 @@
 /** Why a request was refused. A closed set, never renamed; `docs/errors.md` says what a caller should do. */
-import type { Lease } from "./types.ts";
+import type { Lease, Question } from "./types.ts";
 
 export type ErrorCode =
   | "invalid_argument"
@@ -51,5 +51,7 @@ export type ErrorBody = {
     readonly message: string;
     /** With `lease_held`: the lease that is in the way. */
     readonly lease?: Lease;
+    /** With `question_closed`: how it ended, and who answered it. */
+    readonly question?: Question;
   };
 };

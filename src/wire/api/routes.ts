@@ -61,6 +61,12 @@ const places: Readonly<Record<OperationName, Place>> = {
   listJobEvents: "/jobs/{jobId}/events",
   cancelJob: "/jobs/{jobId}/cancel POST",
 
+  listQuestions: "/questions",
+  getQuestion: "/questions/{questionId}",
+  answerQuestion: "/questions/{questionId}/answer POST",
+  askQuestion: "/agents/{agentId}/questions POST",
+  withdrawQuestion: "/agents/{agentId}/questions/{key} DELETE",
+
   openSession: "/session POST",
   getSession: "/session",
   createLink: "/links POST",

@@ -288,9 +288,17 @@ export type Claimed = { readonly task?: TaskDetail };
  *
  * - `pending`: accepted, and waits for a worker.
  * - `running`: a worker has it.
+ * - `waiting`: it has asked something, and waits for a person to answer.
  * - `success`, `error`, `cancelled`, `timed_out`: ended, for good.
  */
-export type JobState = "pending" | "running" | "success" | "error" | "cancelled" | "timed_out";
+export type JobState =
+  | "pending"
+  | "running"
+  | "waiting"
+  | "success"
+  | "error"
+  | "cancelled"
+  | "timed_out";
 
 /** What may be spent of one currency. Decimal strings; `spent` may be more than `cap`. */
 export type BudgetCounter = {
@@ -355,6 +363,16 @@ export type Job = {
   readonly cancelling?: { readonly reason: string; readonly untilMs: number };
   /** While its worker is away: until when it may come back. */
   readonly orphanedUntilMs?: number;
+  /** While it waits for an answer: the question that it asked first of those that are open, and how many are. */
+  readonly question?: {
+    readonly id: string;
+    readonly kind: Question["kind"];
+    /** Shortened if it is long. */
+    readonly prompt: string;
+    readonly askedAtMs: number;
+    readonly expiresAtMs?: number;
+    readonly openCount: number;
+  };
   /** As it last said, while it runs. A soft fact: after a restart it is not known until it says so again. */
   readonly progress?: JobProgress;
   /** What it does, in its own words; as soft as its progress. */
@@ -394,6 +412,53 @@ export type JobPage = Page<Job> & {
   readonly counts: Readonly<Record<JobState, number>>;
 };
 
+/**
+ * Something only a person can answer, asked by a job or a registered agent.
+ *
+ * - `open`: waits for an answer.
+ * - `answered`: the first valid answer won.
+ * - `closed`: ended without an answer; `reason` says why.
+ */
+export type QuestionState = "open" | "answered" | "closed";
+
+/** `cannot_run_again`: its job was interrupted, and is not run again. */
+export type QuestionCloseReason = "withdrawn" | "timed_out" | "asker_ended" | "cannot_run_again";
+
+export type Question = {
+  readonly id: string;
+  readonly state: QuestionState;
+  /** `scope`: the asker wants to read or write more than it may; the answer is `{ granted, reason? }`. */
+  readonly kind: "input" | "scope";
+  readonly asker: { readonly kind: "job" | "agent"; readonly id: string };
+  /** The name of the agent that asks, or of the agent that runs the job. */
+  readonly askerName: string;
+  /** What the asker calls the question. */
+  readonly key: string;
+  /** Whose job asks. */
+  readonly principal?: string;
+  readonly prompt: string;
+  /** The answer is one of these texts. */
+  readonly choices?: readonly string[];
+  /** The answer is what this JSON Schema allows. Without choices and schema it is any text. */
+  readonly schema?: unknown;
+  readonly scope?: {
+    readonly read: readonly string[];
+    readonly writePrefix?: string;
+    readonly mode: "read_only" | "read_write_overlay" | "read_write_direct";
+    readonly ttlMs: number;
+  };
+  readonly askedAtMs: number;
+  readonly expiresAtMs?: number;
+  /** Any JSON. */
+  readonly answer?: unknown;
+  /** What the answerer called itself. */
+  readonly answeredBy?: string;
+  /** Why it closed without an answer. */
+  readonly reason?: QuestionCloseReason;
+  /** When it was answered, or closed. */
+  readonly closedAtMs?: number;
+};
+
 export type Counts = {
   /** `left` counts those of the dead that have left. */
   readonly agents: Readonly<Record<Liveness | "left", number>>;
@@ -402,6 +467,8 @@ export type Counts = {
   readonly policies: number;
   readonly tasks: Readonly<Record<TaskState, number>>;
   readonly jobs: Readonly<Record<JobState, number>>;
+  /** Open ones. */
+  readonly questions: number;
   readonly watchers: number;
 };
 
@@ -580,7 +647,7 @@ export type EntryBody =
  */
 export type WorkEntry = {
   readonly type: WorkEventType;
-  /** Of the job, or else of the session. */
+  /** Of the question, or else of the job, or else of the session. */
   readonly id: string;
   /** Accepted. */
   readonly job?: { readonly agent: string; readonly principal: string; readonly parentId?: string };
@@ -600,6 +667,8 @@ export type WorkEntry = {
   readonly state?: JobState;
   readonly failure?: JobFailure;
   readonly summary?: string;
+  /** Asked, answered or closed. */
+  readonly question?: Omit<Question, "askerName">;
 };
 
 export type WorkEventType =
@@ -652,6 +721,8 @@ export type ElectionSort = "newest" | "group";
 export type PolicySort = "id" | "newest";
 export type TaskSort = "attention" | "newest" | "oldest";
 export type JobSort = "attention" | "newest" | "oldest";
+/** `attention`: open ones first, and of these the one that has waited longest. */
+export type QuestionSort = "attention" | "newest" | "oldest";
 
 /** Each operation by its name: what it is asked with, path, query and body in one, and what it answers. */
 export type Operations = {
@@ -897,6 +968,51 @@ export type Operations = {
   };
 
   /** Exchanges the key of a one-time link for a cookie. */
+  readonly listQuestions: {
+    readonly input: PageRequest<QuestionSort> & {
+      readonly state?: readonly QuestionState[];
+      /** The id of a job or an agent. */
+      readonly asker?: string;
+    };
+    readonly answer: Page<Question>;
+  };
+  readonly getQuestion: {
+    readonly input: {
+      readonly questionId: string;
+      /** Waits so long for it to close. */
+      readonly waitMs?: number;
+    };
+    readonly answer: Question;
+  };
+  readonly answerQuestion: {
+    readonly input: {
+      readonly questionId: string;
+      /** A text; with a schema, any JSON that it allows; for a scope, `{ granted, reason? }`. */
+      readonly answer: unknown;
+      /** Shown to whoever answers too late. */
+      readonly by?: string;
+    };
+    readonly answer: Question;
+  };
+  readonly askQuestion: {
+    readonly input: {
+      readonly agentId: string;
+      readonly prompt: string;
+      readonly choices?: readonly string[];
+      /** A JSON Schema. */
+      readonly schema?: Readonly<Record<string, unknown>>;
+      /** Without it the question stays open until it is answered or the agent ends. */
+      readonly timeoutMs?: number;
+      /** Waits so long for the answer. */
+      readonly waitMs?: number;
+    };
+    readonly answer: Question;
+  };
+  readonly withdrawQuestion: {
+    readonly input: { readonly agentId: string; readonly key: string };
+    readonly answer: Question;
+  };
+
   readonly openSession: {
     readonly input: { readonly key: string };
     /** What the page sends along with its cookie: cookies are shared by all ports of a host. */

@@ -21,6 +21,8 @@ export const limits = {
   ttlMsMin: 100,
   /** A long poll: whoever still wants it asks again, and keeps its place with the same key. */
   waitMsMax: 60_000,
+  /** 30 days. */
+  questionTimeoutMsMax: 2_592_000_000,
   delayMsMax: 31_536_000_000,
   retriesMax: 1_000_000,
   priorityMax: 100,

@@ -31,6 +31,7 @@ const groupPath = { group: v.id } as const;
 const needPath = { kind: v.attentionKind, id: v.id } as const;
 const policyPath = { policyId: v.id } as const;
 const jobPath = { jobId: v.id } as const;
+const questionPath = { questionId: v.id } as const;
 const claim = { agentId: v.id, claimToken: v.token.exactOptional() } as const;
 
 const agentTtlMs = ttlMs(limits.agentTtlMsDefault);
@@ -440,6 +441,57 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     refusals: ["job_not_found"],
   },
 
+  listQuestions: {
+    summary: "Questions to people, the open ones first; with the token, or through the socket",
+    input: z.strictObject({
+      ...paging(["attention", "newest", "oldest"]),
+      state: z.array(v.questionState).max(3).exactOptional(),
+      asker: v.id.exactOptional(),
+    }),
+    answer: v.pageOf(v.question),
+    refusals: ["limit_reached"],
+  },
+  getQuestion: {
+    summary: "One question; or wait until it is closed",
+    input: z.strictObject({ ...questionPath, waitMs }),
+    answer: v.question,
+    refusals: ["question_not_found"],
+  },
+  answerQuestion: {
+    summary: "Answer a question: the first valid answer wins, and later ones are refused",
+    input: z.strictObject({
+      ...questionPath,
+      // Absent is no answer; null may be one.
+      answer: z.unknown().refine((said) => said !== undefined, "is missing"),
+      by: v.id.exactOptional(),
+    }),
+    answer: v.question,
+    hasKey: true,
+    refusals: ["question_not_found", "question_closed", "answer_invalid"],
+  },
+  askQuestion: {
+    summary:
+      "Ask a person as an agent, and wait for the answer; the key names the question, also after a restart",
+    input: z.strictObject({
+      ...agentPath,
+      prompt: v.text,
+      choices: v.words.exactOptional(),
+      schema: z.record(z.string(), z.unknown()).exactOptional(),
+      timeoutMs: v.whole(1, limits.questionTimeoutMsMax).exactOptional(),
+      waitMs,
+    }),
+    answer: v.question,
+    status: 201,
+    hasKey: true,
+    refusals: [...living, "key_reused"],
+  },
+  withdrawQuestion: {
+    summary: "Take an agent's question back; one that is closed stays as it is",
+    input: z.strictObject({ ...agentPath, key: v.id }),
+    answer: v.question,
+    refusals: ["question_not_found"],
+  },
+
   openSession: {
     summary: "Exchange the key of a one-time link for the dashboard's cookie",
     input: z.strictObject({ key: v.word }),
@@ -473,6 +525,8 @@ const personalReads: readonly OperationName[] = [
   "listJobs",
   "getJob",
   "listJobEvents",
+  "listQuestions",
+  "getQuestion",
 ];
 
 /** Whether what it is asked with, but for its path, comes as a body. */

@@ -178,6 +178,7 @@ export const taskDetail: z.ZodType<api.TaskDetail> = name(
 export const jobState: z.ZodType<api.JobState> = z.enum([
   "pending",
   "running",
+  "waiting",
   "success",
   "error",
   "cancelled",
@@ -187,11 +188,45 @@ export const jobState: z.ZodType<api.JobState> = z.enum([
 const jobCounts = z.object({
   pending: count,
   running: count,
+  waiting: count,
   success: count,
   error: count,
   cancelled: count,
   timed_out: count,
 });
+
+const questionKind: z.ZodType<api.Question["kind"]> = z.enum(["input", "scope"]);
+export const questionState: z.ZodType<api.QuestionState> = z.enum(["open", "answered", "closed"]);
+
+export const question: z.ZodType<api.Question> = name(
+  "Question",
+  z.object({
+    id: z.string(),
+    state: questionState,
+    kind: questionKind,
+    asker: z.object({ kind: z.enum(["job", "agent"]), id: z.string() }),
+    askerName: z.string(),
+    key: z.string(),
+    principal: z.string().exactOptional(),
+    prompt: z.string(),
+    choices: z.array(z.string()).exactOptional(),
+    schema: z.unknown().exactOptional(),
+    scope: z
+      .object({
+        read: z.array(z.string()),
+        writePrefix: z.string().exactOptional(),
+        mode: z.enum(["read_only", "read_write_overlay", "read_write_direct"]),
+        ttlMs: count,
+      })
+      .exactOptional(),
+    askedAtMs: timeMs,
+    expiresAtMs: timeMs.exactOptional(),
+    answer: z.unknown().exactOptional(),
+    answeredBy: z.string().exactOptional(),
+    reason: z.enum(["withdrawn", "timed_out", "asker_ended", "cannot_run_again"]).exactOptional(),
+    closedAtMs: timeMs.exactOptional(),
+  }),
+);
 
 const amount = z.string().regex(/^-?\d+(\.\d+)?$/);
 
@@ -216,6 +251,16 @@ const jobFields = {
   unbudgeted: z.array(z.object({ currency: z.string(), spent: amount })).exactOptional(),
   cancelling: z.object({ reason: z.string(), untilMs: timeMs }).exactOptional(),
   orphanedUntilMs: timeMs.exactOptional(),
+  question: z
+    .object({
+      id: z.string(),
+      kind: questionKind,
+      prompt: z.string(),
+      askedAtMs: timeMs,
+      expiresAtMs: timeMs.exactOptional(),
+      openCount: count,
+    })
+    .exactOptional(),
   progress: z
     .object({
       current: z.number(),
@@ -373,6 +418,7 @@ export const overview: z.ZodType<api.Overview> = name(
         dead: count,
       }),
       jobs: jobCounts,
+      questions: count,
       watchers: count,
     }),
     retained: z.object({
@@ -536,6 +582,11 @@ const errorCode: z.ZodType<api.ErrorCode> = z.enum(
 export const error: z.ZodType<api.ErrorBody> = name(
   "Error",
   z.object({
-    error: z.object({ code: errorCode, message: z.string(), lease: lease.exactOptional() }),
+    error: z.object({
+      code: errorCode,
+      message: z.string(),
+      lease: lease.exactOptional(),
+      question: question.exactOptional(),
+    }),
   }),
 );

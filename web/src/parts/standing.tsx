@@ -77,6 +77,7 @@ export const jobWords: Readonly<Record<JobState | "cancelling" | "orphaned" | "u
     pending: "waits",
     unserved: "waits",
     running: "running",
+    waiting: "asks you",
     cancelling: "ending",
     orphaned: "worker away",
     success: "done",

@@ -26,6 +26,7 @@ const sorts: readonly (readonly [JobSort, string])[] = [
   ["oldest", "oldest first"],
 ];
 const states: readonly JobState[] = [
+  "waiting",
   "running",
   "pending",
   "error",

@@ -4,6 +4,7 @@ import type { Caller, Outcome, Plane } from "../../../plane/index.ts";
 import type { ErrorCode } from "../../../wire/api/index.ts";
 import { encodeLease } from "../encode.ts";
 import type { ApiRefusal, Call, Reply } from "../operations.ts";
+import { encodeQuestion } from "../questions.ts";
 
 type Look<Value> = (state: State, events: readonly Event[]) => Value | undefined;
 
@@ -25,8 +26,12 @@ export async function answer<Value>(
     if (value === undefined) throw new Error("an accepted command left nothing to look at");
     return { value };
   }
-  const { code, message, lease } = refusal;
+  const { code, message, lease, question } = refusal;
   if (code === "no_task") throw new Error("no_task is no error");
+  if (question) {
+    const ended = await plane.read((state) => encodeQuestion(state, question));
+    return { refusal: { code, message, question: ended } };
+  }
   if (!lease) return refused(code, message);
   const inTheWay = await plane.read((state) => encodeLease(state, lease));
   return { refusal: { code, message, lease: inTheWay } };
