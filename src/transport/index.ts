@@ -1,4 +1,15 @@
 export { adopt, type BareTransport } from "./adopt.ts";
+export {
+  type ByteAccount,
+  ByteBudget,
+  type ByteBudgetOptions,
+  type ByteBudgetReason,
+  type ByteBudgets,
+  bytesTakenFrom,
+  isStuck,
+  makeByteBudgets,
+} from "./byte-budget.ts";
+export { ConnectionLimit, type ConnectionSeat } from "./connection-limit.ts";
 export { Embeddings, EmbeddingsError, type EmbeddingsOptions } from "./embeddings.ts";
 export { ListenError, type Listening, listen, type Place, printPlace } from "./listen.ts";
 export { pairMemoryTransports } from "./memory.ts";

@@ -18,6 +18,22 @@ export const limits = {
   /** Senders should wait long before (ARCP 1.1 §4 leaves 16 MiB to a session); beyond, the peer is given up. */
   queuedBytesMax: 67_108_864,
 
+  /**
+   * Replies that callers have not read, of all connections and doors together. What the process needs for them is
+   * about twice that: text and its copy in the socket's queue.
+   */
+  unreadBytesTotal: 67_108_864,
+  /** Of that, for one connection: what ARCP leaves to a session (ARCP-27). It is asked for no more until it reads. */
+  unreadBytesShare: 16_777_216,
+  /** A connection that is owed replies and takes almost none of them for so long is closed. */
+  stalledMs: 30_000,
+  /** Almost none: a reader at 2 kB a second is alive. Answers to HTTP/2 pings alone do not add up to this. */
+  progressBytes: 65_536,
+  /** Requests that are not complete, of all connections and doors together. */
+  unfinishedBytesTotal: 134_217_728,
+  /** Of that, for one connection: 16 messages of the largest size at a time. */
+  unfinishedBytesShare: 67_108_864,
+
   /** For what is queued, and for the peer's goodbye, after `close`. */
   closeMs: 5_000,
   /** Between the end of a child's output and its exit, which says whether it went well. */
@@ -32,8 +48,13 @@ export const limits = {
    * none while it catches up, and is no worse for that.
    */
   pingsMissedMax: 3,
-  /** WebSockets at a time, of one server. Each is a file descriptor and some 20 kB. */
+  /**
+   * WebSockets at a time, of one server. Each is a file descriptor and some 20 kB. Half are kept for callers that
+   * have shown the token.
+   */
   connectionsMax: 10_000,
+  /** Connections beyond that which are answered with a refusal; more are closed without a word. */
+  refusedMax: 100,
   /** New WebSockets a second from one address, in the long run. */
   handshakesPerSecond: 200,
   /** And at once: a fleet that comes back after a restart comes all together. */
