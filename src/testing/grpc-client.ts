@@ -11,6 +11,7 @@ import {
   type ClientHttp2Stream,
   connect,
   type OutgoingHttpHeaders,
+  type Settings,
 } from "node:http2";
 import {
   Client,
@@ -20,7 +21,7 @@ import {
   type ServiceError,
 } from "@grpc/grpc-js";
 import { describe } from "../core/index.ts";
-import { type Find, openGrpcDoor } from "../doors/grpc/index.ts";
+import { type Find, type GrpcDoorOptions, openGrpcDoor } from "../doors/grpc/index.ts";
 import { type Log, MemoryLog } from "../log/index.ts";
 import { type Clock, keepTime, Plane } from "../plane/index.ts";
 import { FindView } from "../views/index.ts";
@@ -481,8 +482,8 @@ export class BareConnection implements Disposable {
     this.#session = session;
   }
 
-  static async open(port: number): Promise<BareConnection> {
-    const session = connect(`http://127.0.0.1:${port}`);
+  static async open(port: number, settings: Settings = {}): Promise<BareConnection> {
+    const session = connect(`http://127.0.0.1:${port}`, { settings });
     session.on("error", () => {});
     await once(session, "remoteSettings");
     return new BareConnection(session);
@@ -567,6 +568,8 @@ export type TestDoorOptions = {
   readonly log?: Log;
   /** In place of the real one. */
   readonly find?: Find;
+  /** Handed to the door as they are. */
+  readonly door?: Partial<GrpcDoorOptions>;
 };
 
 export interface TestDoor extends AsyncDisposable {
@@ -619,6 +622,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
       places: [{ host: "127.0.0.1", port: 0 }],
       onCall: (path) => calls.push(path),
       onFault: (fault) => faults.push(fault),
+      ...options.door,
     }),
   );
   const [place] = door.places;

@@ -1,6 +1,6 @@
 /** The AgentKeeper door: five services over gRPC, ours, and health and reflection beside them. */
 import type { Plane } from "../../plane/index.ts";
-import type { Place } from "../../transport/index.ts";
+import { type ByteBudgets, makeByteBudgets, type Place } from "../../transport/index.ts";
 import {
   ElectionServiceDefinition,
   EntitlementsServiceDefinition,
@@ -29,6 +29,17 @@ export type GrpcDoorOptions = {
   readonly ask?: AskModel;
   readonly places: readonly Place[];
   readonly about: About;
+  /** Shared with the other doors of the process; its own, if absent. */
+  readonly budgets?: ByteBudgets;
+  /**
+   * Whether the `authorization` of a call shows the local token. Nobody has to show it: it keeps a connection from
+   * being closed for another's.
+   */
+  readonly isToken?: (authorization: string) => boolean;
+  /** How long a request may take to be complete; `limits.requestMs` if absent. */
+  readonly requestMs?: number;
+  /** For each place listened in; `limits.connectionsMax` if absent. */
+  readonly connectionsMax?: number;
   /** By default, and at most, 2,000,000 bytes each. */
   readonly taskLimits?: Partial<TaskLimits>;
   /** A call of one of the 22 methods, or of the extension's, has begun. */
@@ -83,6 +94,10 @@ export async function openGrpcDoor(options: GrpcDoorOptions): Promise<GrpcDoor> 
       ...reflectionMethods<Connection>([...serviceNames, ...standard.map((one) => one.fullName)]),
     ],
     places,
+    budgets: options.budgets ?? makeByteBudgets(),
+    isToken: options.isToken ?? (() => false),
+    requestMs: options.requestMs ?? limits.requestMs,
+    connectionsMax: options.connectionsMax ?? limits.connectionsMax,
     makeConnection: () => new Connection(),
     onCall: (path, connection) => {
       connection.firstCalls.arrive();

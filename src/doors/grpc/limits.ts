@@ -7,16 +7,24 @@ export const limits = {
   listBytesMax: 4_000_000,
   /** A watch and a waiting claim take a stream each, and one process shares one connection. */
   streamsMax: 4_096,
+  /** For each place listened in. Half of them are kept for callers that show the token. */
   connectionsMax: 4_096,
   /** What one connection may hold in the HTTP/2 layer, in MB. */
   sessionMemoryMax: 64,
   /** How much a caller may send before we read it. */
   windowBytes: 1_048_576,
-  /** Bodies of all calls that are not complete yet. */
-  unframedBytesMax: 268_435_456,
-  /** A reply longer than this is dropped when its caller has read nothing of it for a while. */
-  smallReplyBytes: 16_384,
-  stalledMs: 40_000,
+  /** How long a request may take to be complete, as over HTTP. */
+  requestMs: 30_000,
+  /** How often it is looked at whether that time has passed. */
+  checkMs: 1_000,
+  /** What a call that is answered takes in memory until its caller has read the answer, besides the answer. */
+  callBytes: 4_096,
+  /** Calls of one connection at a time whose replies may be megabytes long. Others wait for them. */
+  longCallsMax: 8,
+  /** The same, of all connections: together they may need 128 MB before they are answered. */
+  longCallsTotal: 32,
+  /** Streams that a connection may open and that never become calls: malformed headers, or too many. */
+  unseenStreamsMax: 16,
   /** A connection that has not spoken HTTP/2 by then is closed. */
   prefaceMs: 10_000,
   /** How long a connection may be silent before TCP asks whether anyone is there. */

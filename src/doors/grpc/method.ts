@@ -28,12 +28,14 @@ export type StreamEnd = {
   readonly trailers?: Readonly<Record<string, string>>;
 };
 
+type ReplyOptions = { readonly replyBytesMax: number; readonly isLong?: boolean };
+
 /** One message in, one out. A reply that callers could not read is refused instead. */
 export function unary<Request, Response, Connection>(
   service: string,
   { name, requestType, responseType }: Definition<Request, Response>,
   handle: (request: Request, call: ServerCall<Connection>) => Promise<Answer<Response>>,
-  { replyBytesMax }: { readonly replyBytesMax: number } = limits,
+  { replyBytesMax, isLong = false }: ReplyOptions = limits,
 ): Method<Connection> {
   const receive = async (bytes: Buffer, call: ServerCall<Connection>): Promise<void> => {
     const { message, problem } = decodeStrictly(requestType, bytes);
@@ -44,7 +46,7 @@ export function unary<Request, Response, Connection>(
     if (reply.length <= replyBytesMax) return call.reply(reply);
     call.end("RESOURCE_EXHAUSTED", `the reply would exceed ${replyBytesMax} bytes; ask for fewer`);
   };
-  return { path: `/${service}/${name}`, isExchange: false, receive };
+  return { path: `/${service}/${name}`, isExchange: false, isLong, receive };
 }
 
 /** One message in, many out: the handler writes them, and says how the stream ends. */

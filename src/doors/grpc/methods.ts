@@ -44,7 +44,10 @@ export type Find = (question: FindQuery, asked?: Asked) => readonly AgentId[];
 export type AskModel = (query: string) => Promise<Asked>;
 
 /** For methods that answer with a list. */
-const asList = { replyBytesMax: limits.listBytesMax } as const;
+const asList = { replyBytesMax: limits.listBytesMax, isLong: true } as const;
+
+/** For methods that answer with one thing of up to megabytes. */
+const asWhole = { replyBytesMax: limits.replyBytesMax, isLong: true } as const;
 
 export type MethodOptions = {
   readonly find: Find;
@@ -244,15 +247,20 @@ function taskMethods(plane: Plane, taskLimits: decode.TaskLimits): Method<Connec
       const command = decode.decodeFailTask(request);
       return command.refusal ? command : publish(plane, command.value, call, () => ({}));
     }),
-    unary(fullName, methods.getTask, async (request) => {
-      const taskId = decode.decodeTaskId(request);
-      if (taskId.refusal) return taskId;
-      const task = await plane.read(({ tasks }) => {
-        const found = tasks.byId.get(taskId.value);
-        return found && wholeTask(tasks, found);
-      });
-      return task ? { value: { task } } : notFound("task", taskId.value);
-    }),
+    unary(
+      fullName,
+      methods.getTask,
+      async (request) => {
+        const taskId = decode.decodeTaskId(request);
+        if (taskId.refusal) return taskId;
+        const task = await plane.read(({ tasks }) => {
+          const found = tasks.byId.get(taskId.value);
+          return found && wholeTask(tasks, found);
+        });
+        return task ? { value: { task } } : notFound("task", taskId.value);
+      },
+      asWhole,
+    ),
     unary(
       fullName,
       methods.listTasks,

@@ -13,7 +13,13 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Socket } from "node:net";
-import { type Listening, listen, type Place } from "../../transport/index.ts";
+import {
+  type ByteBudgets,
+  ConnectionLimit,
+  type Listening,
+  listen,
+  type Place,
+} from "../../transport/index.ts";
 import {
   frame,
   parseTimeoutMs,
@@ -23,12 +29,15 @@ import {
   Unframer,
 } from "../../wire/grpc/index.ts";
 import { limits } from "./limits.ts";
+import { cutOff, LongCalls, Peer } from "./peer.ts";
 
 /** What the server does with one path. `Connection` is what the door keeps for each connection. */
 export type Method<Connection> = {
   readonly path: string;
   /** Whether each message gets an answer of its own; else there is one message. */
   readonly isExchange: boolean;
+  /** Whether a short request may have a reply of megabytes. Of these a connection has a few at a time. */
+  readonly isLong?: boolean;
   /**
    * A complete message has arrived. Called in the order in which messages arrive on a connection; the
    * promise resolves when the message is dealt with, and rejects only through a fault of ours.
@@ -39,12 +48,21 @@ export type Method<Connection> = {
 type ServerOptions<Connection> = {
   readonly methods: readonly Method<Connection>[];
   readonly places: readonly Place[];
+  readonly budgets: ByteBudgets;
   readonly makeConnection: () => Connection;
+  /** Whether the `authorization` of a call shows the token. Nobody has to show it. */
+  readonly isToken: (authorization: string) => boolean;
+  /** How long a request may take to be complete. */
+  readonly requestMs: number;
+  /** For each place. */
+  readonly connectionsMax: number;
   readonly onCall: (path: string, connection: Connection) => void;
   readonly onFault: (fault: unknown, path: string) => void;
 };
 
 const contentType = "application/grpc+proto";
+/** With any encoding and parameters: a message that is no protobuf is refused when it is decoded. */
+const grpcContentType = /^application\/grpc(?:\+[\w.-]+)?\s*(?:;|$)/i;
 const replyHeaders = [
   ":status",
   "200",
@@ -62,11 +80,14 @@ const endStream = { endStream: true, sendDate: false };
 export class GrpcServer<Connection> implements AsyncDisposable {
   readonly #options: ServerOptions<Connection>;
   readonly #methods: ReadonlyMap<string, Method<Connection>>;
-  readonly #connections = new Map<ServerHttp2Session, Connection>();
+  readonly #peers = new Map<ServerHttp2Session, Peer<Connection>>();
+  readonly #longCalls = new LongCalls();
   readonly #sockets = new Set<Socket>();
   readonly #calls = new Set<ServerCall<Connection>>();
   #listening: Listening = { servers: [], places: [] };
-  #unframedBytes = 0;
+  /** The socket whose session is being made: Node hands out sessions without it. */
+  #arriving: Socket | undefined;
+  #checking: NodeJS.Timeout | undefined;
   #isClosing = false;
 
   static async open<Connection>(
@@ -74,6 +95,8 @@ export class GrpcServer<Connection> implements AsyncDisposable {
   ): Promise<GrpcServer<Connection>> {
     const server = new GrpcServer(options);
     server.#listening = await listen(() => server.#makeServer(), options.places);
+    const everyMs = Math.min(limits.checkMs, options.requestMs);
+    server.#checking = setInterval(() => server.#check(), everyMs).unref();
     return server;
   }
 
@@ -89,13 +112,14 @@ export class GrpcServer<Connection> implements AsyncDisposable {
   /** Takes no more connections, ends the calls that wait, and lets the others be answered. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosing = true;
+    clearInterval(this.#checking);
     for (const server of this.#listening.servers) server.close();
     for (const call of this.#calls) {
       if (call.isWaiting) call.end("UNAVAILABLE", "the daemon is shutting down");
     }
-    for (const session of this.#connections.keys()) session.close();
+    for (const session of this.#peers.keys()) session.close();
     const giveUpAtMs = performance.now() + limits.closingMs;
-    while (this.#connections.size > 0 && performance.now() < giveUpAtMs) {
+    while (this.#peers.size > 0 && performance.now() < giveUpAtMs) {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
     // A session that is destroyed still waits for its peer; a socket does not.
@@ -113,14 +137,18 @@ export class GrpcServer<Connection> implements AsyncDisposable {
         enablePush: false,
       },
     });
-    server.maxConnections = limits.connectionsMax;
-    // A peer that vanished without a word is noticed in the end, and its claims and watches forgotten.
-    server.on("connection", (socket) => {
+    const places = new ConnectionLimit(this.#options);
+    // Before Node's own listener, which makes the session at once.
+    server.prependListener("connection", (socket: Socket) => {
+      // A peer that vanished without a word is noticed in the end, and its claims and watches forgotten.
       socket.setKeepAlive(true, limits.keepAliveMs);
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
+      this.#arriving = socket;
     });
-    server.on("session", (session) => this.#greet(session));
+    server.on("session", (session) => {
+      if (this.#arriving) this.#greet(session, this.#arriving, places);
+    });
     server.on("stream", (stream: ServerHttp2Stream, headers) => this.#begin(stream, headers));
     // A connection that ends in the middle, or never spoke HTTP/2 (a port probe), is ordinary.
     server.on("sessionError", () => {});
@@ -128,8 +156,23 @@ export class GrpcServer<Connection> implements AsyncDisposable {
     return server;
   }
 
-  #greet(session: ServerHttp2Session): void {
-    this.#connections.set(session, this.#options.makeConnection());
+  #greet(session: ServerHttp2Session, socket: Socket, places: ConnectionLimit): void {
+    // A Unix socket has no address: who can open it is this user.
+    const isTrusted = socket.remoteAddress === undefined;
+    const seat = places.admit({ close: () => peer?.cutOff(), isTrusted });
+    const peer =
+      seat &&
+      new Peer({
+        session,
+        socket,
+        seat,
+        connection: this.#options.makeConnection(),
+        budgets: this.#options.budgets,
+        longCalls: this.#longCalls,
+        endUnread: () => this.#endUnread(session),
+      });
+    if (!peer) return cutOff(session, socket);
+    this.#peers.set(session, peer);
     const impatience = setTimeout(() => session.destroy(), limits.prefaceMs);
     session.once("remoteSettings", () => {
       clearTimeout(impatience);
@@ -137,24 +180,46 @@ export class GrpcServer<Connection> implements AsyncDisposable {
     });
     session.once("close", () => {
       clearTimeout(impatience);
-      this.#connections.delete(session);
+      this.#peers.delete(session);
+      peer.leave();
     });
+  }
+
+  #endUnread(session: ServerHttp2Session): void {
+    const peer = this.#peers.get(session);
+    for (const call of this.#calls) if (call.peer === peer) call.giveUp();
+  }
+
+  /** Ends calls whose requests do not come, and connections that open streams which never become calls. */
+  #check(): void {
+    const { requestMs } = this.#options;
+    const nowMs = performance.now();
+    for (const call of this.#calls) {
+      if (nowMs - call.awaitedSinceMs <= requestMs) continue;
+      call.end("DEADLINE_EXCEEDED", `the request was not complete within ${requestMs} ms`);
+    }
+    for (const peer of this.#peers.values()) peer.checkStreams();
   }
 
   #begin(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     // A stream that is reset by its caller reports that as an error; the call's end is in `close`.
     stream.on("error", () => {});
-    const connection =
-      stream.session && this.#connections.get(stream.session as ServerHttp2Session);
-    if (!connection) return;
+    const peer = stream.session && this.#peers.get(stream.session as ServerHttp2Session);
+    if (!peer) return;
+    peer.see(stream.id ?? 0);
+    const { authorization } = headers;
+    if (authorization !== undefined && !peer.seat.isTrusted && this.#options.isToken(authorization))
+      peer.seat.trust();
     if (headers[":method"] !== "POST") return refuseHttp(stream, 405);
-    if (!headers["content-type"]?.startsWith("application/grpc")) return refuseHttp(stream, 415);
+    if (!isGrpc(headers["content-type"])) return refuseHttp(stream, 415);
 
-    const call = new ServerCall(stream, connection, headers);
+    peer.seat.request();
+    const { connection } = peer;
+    const call = new ServerCall(stream, peer, headers);
     this.#calls.add(call);
     stream.once("close", () => {
       this.#calls.delete(call);
-      call.forget();
+      call.close();
     });
     const path = headers[":path"] ?? "";
     const method = this.#methods.get(path);
@@ -163,14 +228,22 @@ export class GrpcServer<Connection> implements AsyncDisposable {
     if (this.#isClosing) return call.end("UNAVAILABLE", "the daemon is shutting down");
     const timeout = headers["grpc-timeout"];
     if (typeof timeout === "string") call.endAfterMs(parseTimeoutMs(timeout));
-    this.#listenTo(stream, call, method);
+    this.#listenTo(stream, { call, peer, method });
   }
 
   #listenTo(
     stream: ServerHttp2Stream,
-    call: ServerCall<Connection>,
-    method: Method<Connection>,
+    {
+      call,
+      peer,
+      method,
+    }: {
+      readonly call: ServerCall<Connection>;
+      readonly peer: Peer<Connection>;
+      readonly method: Method<Connection>;
+    },
   ): void {
+    call.isAwaited = !method.isExchange;
     const unframer = new Unframer(limits.messageBytesMax);
     let received = 0;
     stream.on("data", (chunk: Buffer) => {
@@ -180,7 +253,7 @@ export class GrpcServer<Connection> implements AsyncDisposable {
         case "too_long":
           return call.end(
             "RESOURCE_EXHAUSTED",
-            `a message may have ${limits.messageBytesMax} bytes`,
+            `the message is larger than the limit of ${limits.messageBytesMax} bytes`,
           );
         case "compressed":
           return call.end("UNIMPLEMENTED", "compressed messages are not supported");
@@ -189,12 +262,21 @@ export class GrpcServer<Connection> implements AsyncDisposable {
       if (received > 1 && !method.isExchange) {
         return call.end("UNIMPLEMENTED", "the method takes one message");
       }
-      this.#account(unframer, call);
+      const isComplete = !unframer.isTruncated;
+      if (isComplete) call.isAwaited = false;
+      else if (!call.isAwaited) call.isAwaited = true;
+      const more = unframer.countBytes();
+      if (more > 0) peer.unfinished.add(more);
+      else if (more < 0) peer.unfinished.remove(-more);
+      if (more > 0 && peer.unfinished.isOverShare) {
+        const message = "this connection sends too many large requests at a time; send fewer";
+        return call.end("RESOURCE_EXHAUSTED", message);
+      }
       if (method.isExchange) this.#exchange(stream, method, messages, call);
-      else for (const message of messages) this.#receive(method, message, call);
+      else for (const message of messages) this.#receive(method, message, { call, peer });
     });
     stream.once("close", () => {
-      this.#unframedBytes -= unframer.countedBytes;
+      if (unframer.countedBytes > 0) peer.unfinished.remove(unframer.countedBytes);
     });
     stream.on("end", () => {
       if (call.isOver) return;
@@ -204,13 +286,6 @@ export class GrpcServer<Connection> implements AsyncDisposable {
       if (method.isExchange) return call.end("OK", "");
       if (received === 0) call.end("UNIMPLEMENTED", "the method takes one message");
     });
-  }
-
-  /** Bodies that are not complete are kept until they are. All of them together have a bound. */
-  #account(unframer: Unframer, call: ServerCall<Connection>): void {
-    this.#unframedBytes += unframer.countBytes();
-    if (this.#unframedBytes <= limits.unframedBytesMax) return;
-    call.end("RESOURCE_EXHAUSTED", "too many requests are being sent; try again later");
   }
 
   /** Answers one message after another, and reads no more until they are written. */
@@ -230,8 +305,15 @@ export class GrpcServer<Connection> implements AsyncDisposable {
     answer().catch((fault: unknown) => this.#fail(fault, method, call));
   }
 
-  #receive(method: Method<Connection>, message: Buffer, call: ServerCall<Connection>): void {
-    method.receive(message, call).catch((fault: unknown) => this.#fail(fault, method, call));
+  #receive(
+    method: Method<Connection>,
+    message: Buffer,
+    { call, peer }: { readonly call: ServerCall<Connection>; readonly peer: Peer<Connection> },
+  ): void {
+    const receive = (): Promise<void> =>
+      method.receive(message, call).catch((fault: unknown) => this.#fail(fault, method, call));
+    if (!method.isLong) void receive();
+    else peer.runLong(message.length, async () => (call.isOver ? undefined : receive()));
   }
 
   #fail(fault: unknown, method: Method<Connection>, call: ServerCall<Connection>): void {
@@ -242,18 +324,40 @@ export class GrpcServer<Connection> implements AsyncDisposable {
 
 /** One call, from its headers to its status. Ending it twice is fine: the first end counts. */
 export class ServerCall<Connection> {
-  readonly connection: Connection;
+  readonly peer: Peer<Connection>;
   readonly #stream: ServerHttp2Stream;
   readonly #headers: IncomingHttpHeaders;
   #controller: AbortController | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
+  #isForgotten = false;
   #trailers: Record<string, string> = okTrailers;
+  /** What the caller has not read of this call. */
+  #unreadBytes = 0;
+  /** Since when the rest of the request is awaited; never, if nothing is. */
+  #awaitedSinceMs = Number.POSITIVE_INFINITY;
 
-  constructor(stream: ServerHttp2Stream, connection: Connection, headers: IncomingHttpHeaders) {
+  constructor(stream: ServerHttp2Stream, peer: Peer<Connection>, headers: IncomingHttpHeaders) {
     this.#stream = stream;
     this.#headers = headers;
-    this.connection = connection;
+    this.peer = peer;
+  }
+
+  get connection(): Connection {
+    return this.peer.connection;
+  }
+
+  get awaitedSinceMs(): number {
+    return this.#isOver ? Number.POSITIVE_INFINITY : this.#awaitedSinceMs;
+  }
+
+  /** Whether the call cannot begin before the caller has sent more. */
+  set isAwaited(isAwaited: boolean) {
+    this.#awaitedSinceMs = isAwaited ? performance.now() : Number.POSITIVE_INFINITY;
+  }
+
+  get isAwaited(): boolean {
+    return this.#awaitedSinceMs < Number.POSITIVE_INFINITY;
   }
 
   /** What the caller sent along under a name, if anything. */
@@ -274,7 +378,10 @@ export class ServerCall<Connection> {
 
   /** Aborts when the call is over. Made only for who waits: most calls never do. */
   get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (!this.#isForgotten) this.peer.seat.beginWatch();
+    }
     if (this.isOver) this.#controller.abort();
     return this.#controller.signal;
   }
@@ -291,10 +398,8 @@ export class ServerCall<Connection> {
     if (this.isOver) return;
     this.begin();
     this.#isOver = true;
-    this.#stream.end(frame(message));
-    // A long reply that nobody reads is not kept for ever.
-    if (message.length <= limits.smallReplyBytes) return;
-    this.#stream.setTimeout(limits.stalledMs, () => this.#stream.close(constants.NGHTTP2_CANCEL));
+    this.#stream.end(frame(message), this.#wrote);
+    this.#hold(message.length + limits.callBytes);
   }
 
   /** Sends the headers: the caller then knows that it is being served. */
@@ -309,7 +414,10 @@ export class ServerCall<Connection> {
 
   /** Writes framed messages of a stream; resolves when there is room for more, or nobody to read it. */
   async write(frames: Uint8Array): Promise<void> {
-    if (this.isOver || this.#stream.write(frames)) return;
+    if (this.isOver) return;
+    const hasRoom = this.#stream.write(frames, this.#wrote);
+    this.#hold(frames.length);
+    if (hasRoom) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#stream.once("drain", resolve);
     this.#stream.once("close", resolve);
@@ -326,6 +434,7 @@ export class ServerCall<Connection> {
     const code = String(statusNumbers[status]);
     const trailers: Record<string, string> = { ...more, "grpc-status": code };
     if (message !== "") trailers["grpc-message"] = printStatusMessage(message);
+    this.#hold(limits.callBytes);
     if (this.#stream.headersSent) {
       this.#trailers = trailers;
       this.#stream.end();
@@ -347,7 +456,40 @@ export class ServerCall<Connection> {
   forget(): void {
     clearTimeout(this.#timer);
     this.#controller?.abort();
+    if (this.#isForgotten) return;
+    this.#isForgotten = true;
+    if (this.#controller) this.peer.seat.endWatch();
   }
+
+  /** The caller does not read the answer: what is left of it is dropped. A stream that goes on is not. */
+  giveUp(): void {
+    if (this.#isOver) this.#stream.close(constants.NGHTTP2_CANCEL);
+  }
+
+  /** The stream is closed: nothing of it is held any more. */
+  close(): void {
+    this.forget();
+    this.#release(0);
+  }
+
+  #hold(bytes: number): void {
+    this.#unreadBytes += bytes;
+    this.peer.unread.add(bytes);
+  }
+
+  #release(leftBytes: number): void {
+    const taken = this.#unreadBytes - leftBytes;
+    if (taken <= 0) return;
+    this.#unreadBytes = leftBytes;
+    this.peer.unread.remove(taken);
+  }
+
+  readonly #wrote = (): void => this.#release(this.#stream.writableLength);
+}
+
+function isGrpc(given: string | undefined): boolean {
+  // What gRPC clients send; no other text needs to be fast.
+  return given === "application/grpc" || grpcContentType.test(given ?? "");
 }
 
 function refuseHttp(stream: ServerHttp2Stream, status: number): void {

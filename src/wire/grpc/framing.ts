@@ -16,7 +16,10 @@ export type FramingProblem = "compressed" | "too_long";
 /** Cuts a body, arriving in chunks of any size, into messages. */
 export class Unframer {
   readonly #messageBytesMax: number;
-  /** What has come of a message that is not complete: the first `#length` bytes. Grows by doubling. */
+  /**
+   * What has come of a message that is not complete: the first `#length` bytes. Grows by doubling, and not beyond
+   * the message: a caller is not given memory for what it only announces.
+   */
   #buffer: Buffer = Buffer.alloc(0);
   #length = 0;
   #counted = 0;
@@ -60,7 +63,8 @@ export class Unframer {
   #append(chunk: Buffer): Buffer {
     const length = this.#length + chunk.length;
     if (length > this.#buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(smallestBuffer, 2 * length));
+      const start = this.#length === 0 ? chunk : this.#buffer.subarray(0, this.#length);
+      const larger = Buffer.allocUnsafeSlow(roomFor(length, start));
       larger.set(this.#buffer.subarray(0, this.#length));
       this.#buffer = larger;
     }
@@ -75,4 +79,12 @@ export class Unframer {
     this.#length = 0;
     if (rest.length > 0) this.#append(rest);
   }
+}
+
+/** For `length` bytes of a message that begins as `start` does. */
+function roomFor(length: number, start: Buffer): number {
+  const doubled = Math.max(smallestBuffer, 2 * length);
+  if (start.length < headBytes) return doubled;
+  // What comes behind the message may be the next one's beginning.
+  return Math.max(length, Math.min(doubled, headBytes + start.readUInt32BE(1)));
 }

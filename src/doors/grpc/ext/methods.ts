@@ -54,6 +54,9 @@ const features = [
 
 const { fullName, methods } = PlaneServiceDefinition;
 
+/** For methods that answer with a page of a list. */
+const asPage = { replyBytesMax: limits.replyBytesMax, isLong: true } as const;
+
 export function extensionMethods(
   plane: Plane,
   about: About,
@@ -96,41 +99,51 @@ function agentMethods(plane: Plane): Method<Connection>[] {
         };
       });
     }),
-    unary(fullName, methods.listAgents, async (request) => {
-      const { status } = request;
-      if (status > AgentStatus.DEAD) return malformed("status is none of those there are");
-      const found = await listed(
-        plane,
-        request,
-        ({ registry }) =>
-          registry.agents
-            .values()
-            .filter(({ liveness }) => status === 0 || encodeLiveness(liveness) === status),
-        {
-          keyOf: ({ id }) => id,
-          bytesOf: ({ card }) => cardBytes(card) + rowBytes,
-          encode: agentInfo,
-        },
-      );
-      if (found.refusal) return found;
-      const { rows: agents, nextPageToken } = found.value;
-      return { value: { agents, nextPageToken } };
-    }),
-    unary(fullName, methods.listElections, async (request) => {
-      const found = await listed(
-        plane,
-        request,
-        ({ elections }) => elections.groups.values().filter(isContested),
-        {
-          keyOf: ({ group }) => group,
-          bytesOf: ({ group }) => group.length + rowBytes,
-          encode: (_, election) => encodeElection(election),
-        },
-      );
-      if (found.refusal) return found;
-      const { rows: elections, nextPageToken } = found.value;
-      return { value: { elections, nextPageToken } };
-    }),
+    unary(
+      fullName,
+      methods.listAgents,
+      async (request) => {
+        const { status } = request;
+        if (status > AgentStatus.DEAD) return malformed("status is none of those there are");
+        const found = await listed(
+          plane,
+          request,
+          ({ registry }) =>
+            registry.agents
+              .values()
+              .filter(({ liveness }) => status === 0 || encodeLiveness(liveness) === status),
+          {
+            keyOf: ({ id }) => id,
+            bytesOf: ({ card }) => cardBytes(card) + rowBytes,
+            encode: agentInfo,
+          },
+        );
+        if (found.refusal) return found;
+        const { rows: agents, nextPageToken } = found.value;
+        return { value: { agents, nextPageToken } };
+      },
+      asPage,
+    ),
+    unary(
+      fullName,
+      methods.listElections,
+      async (request) => {
+        const found = await listed(
+          plane,
+          request,
+          ({ elections }) => elections.groups.values().filter(isContested),
+          {
+            keyOf: ({ group }) => group,
+            bytesOf: ({ group }) => group.length + rowBytes,
+            encode: (_, election) => encodeElection(election),
+          },
+        );
+        if (found.refusal) return found;
+        const { rows: elections, nextPageToken } = found.value;
+        return { value: { elections, nextPageToken } };
+      },
+      asPage,
+    ),
     unary(fullName, methods.withdraw, async (request, call: Call) => {
       const place = decode.decodeWithdraw(request);
       if (place.refusal) return place;
@@ -154,25 +167,30 @@ function leaseMethods(plane: Plane): Method<Connection>[] {
       const isCurrent = held?.token === request.token;
       return { value: { isCurrent, lease: held && encodeLease(held) } };
     }),
-    unary(fullName, methods.listLeases, async (request) => {
-      const { holderAgentId } = request;
-      const found = await listed(
-        plane,
-        request,
-        ({ leases }) =>
-          leases.held
-            .values()
-            .filter(({ holder }) => holderAgentId === "" || holder === holderAgentId),
-        {
-          keyOf: ({ taskId }) => taskId,
-          bytesOf: ({ taskId }) => taskId.length + rowBytes,
-          encode: (_, lease) => encodeLease(lease),
-        },
-      );
-      if (found.refusal) return found;
-      const { rows: leases, nextPageToken } = found.value;
-      return { value: { leases, nextPageToken } };
-    }),
+    unary(
+      fullName,
+      methods.listLeases,
+      async (request) => {
+        const { holderAgentId } = request;
+        const found = await listed(
+          plane,
+          request,
+          ({ leases }) =>
+            leases.held
+              .values()
+              .filter(({ holder }) => holderAgentId === "" || holder === holderAgentId),
+          {
+            keyOf: ({ taskId }) => taskId,
+            bytesOf: ({ taskId }) => taskId.length + rowBytes,
+            encode: (_, lease) => encodeLease(lease),
+          },
+        );
+        if (found.refusal) return found;
+        const { rows: leases, nextPageToken } = found.value;
+        return { value: { leases, nextPageToken } };
+      },
+      asPage,
+    ),
   ];
 }
 
@@ -221,26 +239,31 @@ function taskMethods(plane: Plane, taskLimits: TaskLimits): Method<Connection>[]
       if (taskId.refusal) return taskId;
       return change(plane, { type: "task.requeue", taskId: taskId.value }, call);
     }),
-    unary(fullName, methods.listTasks, async (request) => {
-      const state = decode.decodeTaskState(request.state);
-      if (state.refusal) return state;
-      const found = await listed(
-        plane,
-        request,
-        ({ tasks }) =>
-          tasks.byId
-            .values()
-            .filter((task) => state.value === undefined || task.state === state.value),
-        {
-          keyOf: ({ id }) => id,
-          bytesOf: (task) => taskBytes(task) + rowBytes,
-          encode: (_, task) => encodeTaskInfo(task, encodeTask(task)),
-        },
-      );
-      if (found.refusal) return found;
-      const { rows: tasks, nextPageToken } = found.value;
-      return { value: { tasks, nextPageToken } };
-    }),
+    unary(
+      fullName,
+      methods.listTasks,
+      async (request) => {
+        const state = decode.decodeTaskState(request.state);
+        if (state.refusal) return state;
+        const found = await listed(
+          plane,
+          request,
+          ({ tasks }) =>
+            tasks.byId
+              .values()
+              .filter((task) => state.value === undefined || task.state === state.value),
+          {
+            keyOf: ({ id }) => id,
+            bytesOf: (task) => taskBytes(task) + rowBytes,
+            encode: (_, task) => encodeTaskInfo(task, encodeTask(task)),
+          },
+        );
+        if (found.refusal) return found;
+        const { rows: tasks, nextPageToken } = found.value;
+        return { value: { tasks, nextPageToken } };
+      },
+      asPage,
+    ),
   ];
 }
 

@@ -1,0 +1,269 @@
+/** Callers that take memory or connections which others need. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { constants } from "node:http2";
+import { connect as connectSocket } from "node:net";
+import { test } from "node:test";
+import {
+  BareConnection,
+  collect,
+  openTestDoor,
+  statusOf,
+  type TestDoor,
+} from "../../testing/grpc-client.ts";
+import { ByteBudget, type ByteBudgets, makeByteBudgets } from "../../transport/index.ts";
+import { frame } from "../../wire/grpc/index.ts";
+import { limits } from "./limits.ts";
+
+const createPath = "/agentkeeper.v1.TaskService/CreateTask";
+const getPath = "/agentkeeper.v1.TaskService/GetTask";
+const findPath = "/agentkeeper.v1.RegistryService/Find";
+const watchPath = "/agentkeeper.v1.RegistryService/Watch";
+const megabyte = 1_000_000;
+
+test("only application/grpc and its encodings are gRPC", async () => {
+  await using door = await openTestDoor();
+  const bare = await door.bare();
+  const ask = async (contentType: string): Promise<number> => {
+    const body = frame(Buffer.alloc(0));
+    return (await bare.send(findPath, body, { "content-type": contentType })).httpStatus;
+  };
+  for (const evil of ["application/grpcevil", "application/grpc-web", "application/grpc+", ""]) {
+    assert.equal(await ask(evil), 415, evil);
+  }
+  for (const suffix of ["", "+proto", ";charset=utf-8", "+proto; a=b"]) {
+    assert.equal(await ask(`application/grpc${suffix}`), 200, suffix);
+  }
+});
+
+test("a request that is not complete in time is ended, and the connection goes on", async () => {
+  await using door = await openTestDoor({ door: { requestMs: 50 } });
+  const bare = await door.bare();
+  const silent = bare.begin(createPath);
+  const halfway = bare.begin(createPath);
+  halfway.write(announce(megabyte).subarray(0, 20_000));
+  const watching = bare.begin(watchPath);
+  watching.end(frame(Buffer.from([0x0a, 0])));
+  for (const { status, message } of await Promise.all([silent, halfway].map(collect))) {
+    assert.equal(status, "DEADLINE_EXCEEDED");
+    assert.equal(message, "the request was not complete within 50 ms");
+  }
+  assert.equal((await bare.call(findPath, Buffer.alloc(0))).status, "OK");
+  assert.equal(watching.closed, false, "a complete request may take as long as it likes");
+});
+
+test("unfinished requests that use up the budget close their connection; a complete one is answered", async () => {
+  const budgets = budgetsOf({ unfinishedBytes: 8 * megabyte });
+  await using door = await openTestDoor({ door: { budgets } });
+  const client = await door.connectWarm();
+  const hoarder = await door.bare();
+  const gone = endOf(hoarder);
+  for (let count = 0; count < 2; count += 1) {
+    hoarder.begin(createPath).write(announce(4 * megabyte).subarray(0, 3 * megabyte));
+  }
+  await until(() => budgets.unfinished.heldBytes > 6 * megabyte);
+  assert.equal(
+    await statusOf(client.createTask({ type: "t", input: Buffer.alloc(megabyte) })),
+    "OK",
+  );
+  // What is complete when it arrives was never held; this comes in pieces, and the hoarder has to go for it.
+  const slow = await door.bare();
+  const stream = slow.begin(createPath);
+  const reply = collect(stream);
+  const message = announce(4 * megabyte);
+  for (let at = 0; at < message.length; at += megabyte / 2) {
+    stream.write(message.subarray(at, at + megabyte / 2));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  stream.end();
+  await gone;
+  assert.equal((await reply).status, "INVALID_ARGUMENT", "it was read to its end");
+  await until(() => budgets.unfinished.heldBytes === 0);
+});
+
+test("a connection over its share of unfinished requests is refused the next, and keeps the others", async () => {
+  const budgets = budgetsOf({ unfinishedBytes: 20 * megabyte, unfinishedShare: 4 * megabyte });
+  await using door = await openTestDoor({ door: { budgets } });
+  const bare = await door.bare();
+  const first = bare.begin(createPath);
+  const message = createTask(2 * megabyte - 100);
+  first.write(message.subarray(0, 1_900_000));
+  await until(() => budgets.unfinished.heldBytes > 1_800_000);
+  const second = bare.begin(createPath);
+  second.write(announce(4 * megabyte).subarray(0, 3 * megabyte));
+  assert.equal((await collect(second)).status, "RESOURCE_EXHAUSTED");
+  first.end(message.subarray(1_900_000));
+  assert.equal((await collect(first)).status, "OK");
+});
+
+test("replies that nobody reads stay within the share, and are dropped after the stated time", async () => {
+  const budgets = budgetsOf({
+    unreadBytes: 100 * megabyte,
+    unreadShare: 2 * megabyte,
+    stalledMs: 400,
+  });
+  await using door = await openTestDoor({ door: { budgets } });
+  const request = await largeTask(door);
+  const bare = await BareConnection.open(door.port, { initialWindowSize: 0 });
+  const streams = Array.from({ length: 100 }, () => bare.begin(getPath));
+  const ends = streams.map((stream) => once(stream, "close"));
+  for (const stream of streams) stream.end(request);
+  let peakBytes = 0;
+  const looking = setInterval(() => {
+    peakBytes = Math.max(peakBytes, budgets.unread.heldBytes);
+  }, 1);
+  await Promise.race(ends);
+  const most = 2 * megabyte + (limits.longCallsMax + 1) * (megabyte + limits.callBytes + 1_000);
+  assert(peakBytes > 2 * megabyte && peakBytes < most, `${peakBytes} bytes were held`);
+  await ends[0];
+  assert.equal(streams[0]?.rstCode, constants.NGHTTP2_CANCEL);
+  assert.equal(bare.session.closed, false, "the connection goes on");
+  clearInterval(looking);
+  bare.close();
+  await until(() => budgets.unread.heldBytes === 0);
+});
+
+test("a caller that reads is answered, however much it asks for at once", async () => {
+  const budgets = budgetsOf({ unreadBytes: 100 * megabyte, unreadShare: 2 * megabyte });
+  await using door = await openTestDoor({ door: { budgets } });
+  const request = await largeTask(door);
+  const bare = await door.bare();
+  const replies = await Promise.all(Array.from({ length: 50 }, () => bare.send(getPath, request)));
+  assert(
+    replies.every(
+      ({ status, messages }) => status === "OK" && Number(messages[0]?.length) > megabyte,
+    ),
+  );
+  await until(() => budgets.unread.heldBytes === 0);
+});
+
+test("when unread replies exceed the budget, their connection is closed and others are answered", async () => {
+  const budgets = budgetsOf({ unreadBytes: 3 * megabyte, unreadShare: 4 * megabyte });
+  await using door = await openTestDoor({ door: { budgets } });
+  const request = await largeTask(door);
+  const unread = await BareConnection.open(door.port, { initialWindowSize: 0 });
+  const gone = endOf(unread);
+  const codes: number[] = [];
+  unread.session.on("goaway", (code) => codes.push(code));
+  for (let calls = 0; calls < 20; calls += 1) unread.begin(getPath).end(request);
+  await gone;
+  assert.deepEqual(codes, [constants.NGHTTP2_ENHANCE_YOUR_CALM]);
+  const bare = await door.bare();
+  assert.equal((await bare.send(getPath, request)).status, "OK");
+});
+
+test("at the limit the connection that was idle longest is closed; watches and the token keep theirs", async () => {
+  const isToken = (given: string): boolean => given === "Bearer secret";
+  await using door = await openTestDoor({ door: { connectionsMax: 8, isToken } });
+  const open = async (): Promise<BareConnection & { readonly gone: Promise<unknown> }> => {
+    const bare = await door.bare();
+    return Object.assign(bare, { gone: endOf(bare) });
+  };
+  const trusted = await open();
+  const shown = { authorization: "Bearer secret" };
+  assert.equal((await trusted.send(findPath, frame(Buffer.alloc(0)), shown)).status, "OK");
+  const watching = await open();
+  watching.begin(watchPath).end(frame(Buffer.from([0x0a, 0])));
+  await until(() => door.plane.watchers === 1);
+  const used = await open();
+  await used.call(findPath, Buffer.alloc(0));
+  const silent = [await open(), await open(), await open()];
+  await silent[0]?.gone;
+  await open();
+  await silent[1]?.gone;
+  for (const alive of [trusted, watching, used]) {
+    assert.equal((await alive.call(findPath, Buffer.alloc(0))).status, "OK");
+  }
+});
+
+test("headers that unpack to more than is allowed close the connection", async () => {
+  await using door = await openTestDoor({ door: { requestMs: 20 } });
+  for (const isMixed of [false, true]) {
+    const socket = connectSocket(door.port, "127.0.0.1");
+    socket.on("error", () => {});
+    const gone = once(socket, "close");
+    socket.resume();
+    socket.write(greeting);
+    // A header of 4 kB that is then named 12,000 times: 48 MB out of 16 kB.
+    const long = Buffer.concat([Buffer.from("4001787fbd1d", "hex"), Buffer.alloc(3_900, "a")]);
+    const bomb = Buffer.concat([pseudoHeaders, long, Buffer.alloc(12_000, 0xbe)]);
+    const bombs = isMixed ? limits.unseenStreamsMax + 2 : 1;
+    for (let count = 0; count < bombs; count += 1) {
+      socket.write(headersFrame(4 * count + 1, bomb));
+      // Ordinary calls in between do not hide them.
+      if (isMixed) socket.write(headersFrame(4 * count + 3, pseudoHeaders));
+    }
+    await gone;
+  }
+  assert.equal(await statusOf(door.connect().find({})), "OK");
+});
+
+/** The preface of HTTP/2 and empty SETTINGS. */
+const greeting = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+/** POST, http, the path /, and an authority. */
+const pseudoHeaders = Buffer.from("838684410161", "hex");
+
+/** A frame of complete headers of a request without a body. */
+function headersFrame(streamId: number, block: Buffer): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(block.length, 0, 3);
+  head[3] = 1;
+  head[4] = 5;
+  head.writeUInt32BE(streamId, 5);
+  return Buffer.concat([head, block]);
+}
+
+/** A message of so many bytes that says nothing. */
+function announce(bytes: number): Buffer {
+  return frame(Buffer.alloc(bytes));
+}
+
+function createTask(inputBytes: number): Buffer {
+  const head = Buffer.from([0x0a, 1, 0x74, 0x12, 0, 0, 0]);
+  for (let index = 4, left = inputBytes; index < 7; index += 1, left >>>= 7) {
+    head[index] = (left & 0x7f) | (index < 6 ? 0x80 : 0);
+  }
+  return frame(Buffer.concat([head, Buffer.alloc(inputBytes)]));
+}
+
+/** A task of a megabyte, and the request for it. */
+async function largeTask(door: TestDoor): Promise<Buffer> {
+  const client = await door.connectWarm();
+  const { task } = await client.createTask({ type: "t", input: Buffer.alloc(megabyte) });
+  const id = Buffer.from(task?.id ?? "");
+  return frame(Buffer.concat([Buffer.from([0x0a, id.length]), id]));
+}
+
+function budgetsOf(given: {
+  readonly unreadBytes?: number;
+  readonly unreadShare?: number;
+  readonly stalledMs?: number;
+  readonly unfinishedBytes?: number;
+  readonly unfinishedShare?: number;
+}): ByteBudgets {
+  const { unread, unfinished } = makeByteBudgets();
+  const { unreadBytes, unreadShare, stalledMs, unfinishedBytes, unfinishedShare } = given;
+  return {
+    unread: new ByteBudget({
+      ...unread.options,
+      bytesMax: unreadBytes ?? unread.options.bytesMax,
+      shareBytes: unreadShare ?? unread.options.shareBytes,
+      stalledMs: stalledMs ?? 30_000,
+      checkMs: 50,
+    }),
+    unfinished: new ByteBudget({
+      ...unfinished.options,
+      bytesMax: unfinishedBytes ?? unfinished.options.bytesMax,
+      shareBytes: unfinishedShare ?? unfinished.options.shareBytes,
+    }),
+  };
+}
+
+/** Resolves when the connection is closed, with an error or without. */
+function endOf({ session }: BareConnection): Promise<void> {
+  return new Promise((resolve) => session.once("close", () => resolve()));
+}
+
+async function until(look: () => boolean): Promise<void> {
+  while (!look()) await new Promise((resolve) => setTimeout(resolve, 2));
+}
