@@ -103,6 +103,7 @@ type Trust = Pick<Call, "mayWrite" | "maySee">;
 /** Who can open the socket is this user, and may look; to act takes the token there too. */
 export function trustIn(context: Context<Env>, credentials: Credentials): Trust {
   const mayWrite = isTrusted(context, credentials);
+  if (mayWrite) context.env.peer?.seat.trust();
   return { mayWrite, maySee: mayWrite || context.env.isPrivate };
 }
 

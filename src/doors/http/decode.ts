@@ -1,5 +1,6 @@
 /** Headers, queries and bodies become values here, or a refusal. */
 import type { Context } from "hono";
+import type { ByteAccount } from "../../transport/index.ts";
 import type { InputSchema } from "../../wire/openapi/index.ts";
 import type { Env } from "./door.ts";
 import { limits } from "./limits.ts";
@@ -21,7 +22,7 @@ export async function readBody(
   const { req } = context;
   const bytesMax = mayWrite ? limits.bodyBytesMax : limits.strangersBodyBytesMax;
   if (Number(req.header("Content-Length") ?? 0) > bytesMax) return tooLong(bytesMax);
-  const bytes = await readBytes(req.raw.body, bytesMax);
+  const bytes = await readBytes(req.raw.body, bytesMax, context.env.peer?.unfinished);
   if (bytes.refusal) return bytes;
   if (bytes.value.length === 0) return { value: {} };
   // A page from elsewhere may send other types without asking first.
@@ -38,6 +39,7 @@ export async function readBody(
 async function readBytes(
   body: ReadableStream<Uint8Array> | null,
   bytesMax: number,
+  unfinished: ByteAccount | undefined,
 ): Promise<Decoded<Buffer>> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -49,16 +51,18 @@ async function readBytes(
       length += read.value.length;
       if (length > bytesMax) return tooLong(bytesMax);
       chunks.push(read.value);
+      unfinished?.set(length);
     }
   } catch {
     return invalid("the body ended too early");
   } finally {
+    unfinished?.set(0);
     reader?.releaseLock();
   }
 }
 
 function tooLong(bytesMax: number): { readonly refusal: ApiRefusal } {
-  return refused("body_too_long", `a body may have ${bytesMax} bytes`);
+  return refused("body_too_long", `the body is larger than the limit of ${bytesMax} bytes`);
 }
 
 /** Whether brackets stand in each other deeper than any field of ours. Parsing a million of them takes seconds. */

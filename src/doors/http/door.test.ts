@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -18,6 +18,7 @@ import {
 import { type Log, MemoryLog } from "../../log/index.ts";
 import { Plane } from "../../plane/index.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
+import { ByteBudget, makeByteBudgets } from "../../transport/index.ts";
 import { WorkView } from "../../views/index.ts";
 import type { Overview, Page } from "../../wire/api/index.ts";
 import {
@@ -611,18 +612,91 @@ test("a stream of some topics tells of those alone, and how far it came", async 
   t.mock.timers.reset();
 });
 
-test("there is a last stream, and room again when one ends", async (t) => {
+test("there is a last stream, half of them only with the token, and room again when one ends", async (t) => {
   const { ask, listen } = await open(t);
-  const streams = [];
-  for (let count = 0; count < limits.eventStreamsMax; count += 1) streams.push(await listen());
+  const strangers = [];
+  const half = limits.eventStreamsMax / 2;
+  for (let count = 0; count < half; count += 1) strangers.push(await listen());
   const refused = await ask("/api/v1/events");
   assert.equal(refused.status, 429);
   assert.equal(JSON.parse(refused.body).error.code, "limit_reached");
+  assert.match(JSON.parse(refused.body).error.message, /show the token/);
   assert.equal(refused.headers["retry-after"], "5");
-  streams[0]?.destroy();
+  const headers = { Authorization: "Bearer secret" };
+  for (let count = 0; count < half; count += 1) {
+    assert.equal((await (await listen({ headers })).next()).event, "hello");
+  }
+  assert.equal((await ask("/api/v1/events", { headers })).status, 429);
+  strangers[0]?.destroy();
   let status = 429;
   while (status === 429) status = (await ask("/api/v1/events", { method: "HEAD" })).status;
   assert.equal(status, 200);
+});
+
+test("slow request headers do not keep others out: the connection that was idle longest is closed", async (t) => {
+  const { ask, listen, port } = await open(t);
+  const stream = await listen();
+  await stream.next();
+  const slow: Socket[] = [];
+  t.after(() => {
+    for (const socket of slow) socket.destroy();
+  });
+  let closed = 0;
+  for (let count = 0; count < limits.connectionsMax; count += 1) {
+    const socket = connect(port, "127.0.0.1");
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      closed += 1;
+    });
+    slow.push(socket);
+    await once(socket, "connect");
+    socket.write("GET /healthz HTTP/1.1\r\nhost: local");
+  }
+  assert.equal((await ask("/healthz")).body, "ok");
+  assert(closed >= limits.connectionsMax / 2 - 2, `${closed} were closed`);
+  slow[0]?.destroy();
+  assert.equal(stream.isOpen, true, "an open stream is not idle");
+});
+
+test("requests that are sent ahead are answered one at a time, and too many close the connection", async (t) => {
+  const { port } = await open(t);
+  const send = async (count: number): Promise<string> => {
+    const socket = connect(port, "127.0.0.1");
+    socket.on("error", () => {});
+    const request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n";
+    const last = `${request}Connection: close\r\n\r\n`;
+    socket.write(`${request}\r\n`.repeat(count - 1) + last);
+    let answers = "";
+    socket.on("data", (chunk) => {
+      answers += String(chunk);
+    });
+    await new Promise((resolve) => socket.once("close", resolve));
+    return answers;
+  };
+  assert.equal((await send(10)).match(/HTTP\/1.1 200/g)?.length, 10);
+  assert.equal((await send(1_000)).match(/HTTP\/1.1 200/g)?.length ?? 0, 0);
+});
+
+test("an answer that nobody reads closes its connection after the stated time", async (t) => {
+  const stated = makeByteBudgets();
+  const unread = new ByteBudget({ ...stated.unread.options, stalledMs: 200, checkMs: 20 });
+  const { port, run } = await open(t, { budgets: { ...stated, unread } });
+  const resource = "x".repeat(8_000_000);
+  await run({
+    type: "policy.set",
+    policy: { id: policyId("p"), subject: "", action: "", resource, effect: "deny" },
+  });
+  const socket = connect(port, "127.0.0.1");
+  socket.on("error", () => {});
+  const request = "GET /api/v1/policies/p HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  socket.pause();
+  socket.write(request.repeat(3));
+  while (unread.heldBytes === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  assert(unread.heldBytes < 9_000_000, "one answer is made, the others wait for it to be read");
+  while (unread.heldBytes > 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  const gone = new Promise((resolve) => socket.once("close", resolve));
+  socket.resume();
+  await gone;
 });
 
 test("a log that cannot be read ends the stream and is told to the owner", async (t) => {
@@ -940,6 +1014,10 @@ class Listener {
       if (chunk.done) return ended;
       this.#text += chunk.value;
     }
+  }
+
+  get isOpen(): boolean {
+    return !this.#incoming.destroyed && !this.#incoming.complete;
   }
 
   pause(): void {

@@ -3,12 +3,19 @@
  * then who is speaking, then the rest is decoded. Whoever reaches the door may look at what agents told us;
  * to change something, or to see what is the user's alone, takes the local token.
  */
-import { createServer, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import { createServer, type Server, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener, type HttpBindings, RequestError } from "@hono/node-server";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import type { Plane } from "../../plane/index.ts";
-import { listen, type Place } from "../../transport/index.ts";
+import {
+  type ByteBudgets,
+  ConnectionLimit,
+  listen,
+  makeByteBudgets,
+  type Place,
+} from "../../transport/index.ts";
 import { eventsPath } from "../../wire/api/index.ts";
 import { addApi, trustIn } from "./api.ts";
 import type { Credentials } from "./credentials.ts";
@@ -19,11 +26,14 @@ import { limits } from "./limits.ts";
 import type { Metrics } from "./metrics.ts";
 import type { OperationParts } from "./operations.ts";
 import { loadPage, type Page } from "./page.ts";
+import { Peer } from "./peer.ts";
 import type { Timeline } from "./timeline.ts";
 
 export type HttpDoorOptions = {
   /** None: it answers only those who call `fetch`. */
   readonly places: readonly Place[];
+  /** Shared with the other doors of the process; its own, if absent. */
+  readonly budgets?: ByteBudgets;
   readonly about: OperationParts["about"];
   readonly metrics: Metrics;
   readonly timeline: Timeline;
@@ -60,16 +70,18 @@ export async function openHttpDoor(plane: Plane, options: HttpDoorOptions): Prom
   const closing = new AbortController();
   const app = makeApp({ plane, options, page, streams, closing: closing.signal });
   const servers: Server[] = [];
+  const budgets = options.budgets ?? makeByteBudgets();
   const { places } = await listen(() => {
-    const server = makeServer(app, options);
+    const server = makeServer(app, options, budgets);
     servers.push(server);
     return server;
   }, options.places);
   return new OpenDoor({ places, servers, streams, app, closing });
 }
 
-/** What a request of this process has none of. */
+/** Node's request and response objects, and the connection; absent for in-process calls through `fetch`. */
 type Bindings = Partial<HttpBindings> & {
+  readonly peer?: Peer;
   /** Came by a way that only this user can take: any Host will do. */
   readonly isPrivate: boolean;
 };
@@ -95,7 +107,7 @@ function makeApp(parts: {
   const { plane, options, page, streams, closing } = parts;
   const { about, metrics } = options;
   const app = new Hono<Env>();
-  app.use(guard(new Hosts(options.hosts ?? [])));
+  app.use(guard(new Hosts(options.hosts ?? []), options.credentials));
 
   app.get("/healthz", (context) => context.text("ok"));
 
@@ -120,20 +132,20 @@ function makeApp(parts: {
   app.get(eventsPath, (context) => {
     const watching = decodeWatching(context.req.url, context.req.header("Last-Event-ID"));
     if (watching.refusal) return refuse(context, watching.refusal);
-    if (streams.size >= limits.eventStreamsMax) {
-      const message = `${limits.eventStreamsMax} event streams are open already; close one`;
-      return refuse(context, { code: "limit_reached", message });
-    }
+    const { maySee } = trustIn(context, options.credentials);
+    const crowd = streams.refusal({ isTrusted: maySee });
+    if (crowd !== undefined) return refuse(context, { code: "limit_reached", message: crowd });
     const contentType = { "Content-Type": "text/event-stream; charset=utf-8" };
     if (context.req.method === "HEAD") return context.body(null, 200, contentType);
     const stream = streams.open(plane, {
       planeId: about().planeId,
       afterSequence: watching.value.after,
       topics: watching.value.topics,
-      maySee: trustIn(context, options.credentials).maySee,
+      maySee,
+      ...accountFor(context.env),
       onFault: (fault) => options.onFault(fault, context.req.path),
     });
-    tie(stream, context.env.outgoing, context.req.raw.signal);
+    tie(stream, context.env, context.req.raw.signal);
     return context.body(stream.body, 200, contentType);
   });
 
@@ -166,12 +178,15 @@ function refuseOtherMethods(app: Hono<Env>): void {
   }
 }
 
-function guard(hosts: Hosts): MiddlewareHandler<Env> {
+function guard(hosts: Hosts, credentials: Credentials): MiddlewareHandler<Env> {
   return async (context, next) => {
     for (const [name, value] of Object.entries(headers)) context.header(name, value);
-    const { incoming, isPrivate } = context.env;
+    const { incoming, isPrivate, peer } = context.env;
+    if (peer && !peer.seat.isTrusted && credentials.hasToken(context.req.header("Authorization"))) {
+      peer.seat.trust();
+    }
     if ((incoming?.url?.length ?? 0) > limits.urlLengthMax) {
-      const message = `an address may have ${limits.urlLengthMax} characters`;
+      const message = `the URL is longer than the limit of ${limits.urlLengthMax} characters`;
       return refuse(context, { code: "url_too_long", message });
     }
     if (!isPrivate && !hosts.has(context.req.url)) {
@@ -195,19 +210,32 @@ function isFromElsewhere({ req }: Context<Env>, hosts: Hosts): boolean {
   return !["same-origin", "none"].includes(site) && req.header("Sec-Fetch-Mode") !== "navigate";
 }
 
-/** The stream ends with its connection, and the connection with a reader that takes nothing. */
-function tie(stream: EventStream, outgoing: ServerResponse | undefined, signal: AbortSignal): void {
+/** The stream ends with its connection, and is a watch that keeps the connection from being closed as idle. */
+function tie(stream: EventStream, { outgoing, peer }: Bindings, signal: AbortSignal): void {
+  peer?.seat.beginWatch();
   signal.addEventListener("abort", () => stream.end(), { once: true });
   if (signal.aborted) stream.end();
   if (!outgoing) return;
-  outgoing.once("close", () => stream.end());
-  outgoing.setTimeout(limits.stalledMs, () => outgoing.destroy());
+  outgoing.once("close", () => {
+    stream.end();
+    peer?.seat.endWatch();
+  });
   if (outgoing.destroyed) stream.end();
+}
+
+/** Counts what the stream has sent and its reader has not taken. */
+function accountFor({ outgoing, peer }: Bindings): Pick<EventStreamOptions, "onSend" | "onPull"> {
+  if (!outgoing || !peer) return {};
+  return {
+    onSend: (bytes) => peer.unread.add(bytes),
+    onPull: () => peer.unread.set(outgoing.writableLength),
+  };
 }
 
 function makeServer(
   app: Hono<Env>,
   { onFault, requestMs = limits.requestMs }: HttpDoorOptions,
+  budgets: ByteBudgets,
 ): Server {
   const server = createServer({
     maxHeaderSize: limits.headerBytesMax,
@@ -217,21 +245,31 @@ function makeServer(
     connectionsCheckingInterval: Math.min(limits.checkEveryMs, requestMs),
     keepAliveTimeout: limits.keepAliveMs,
   });
-  server.maxConnections = limits.connectionsMax;
+  const peers = new WeakMap<Socket, Peer>();
+  const places = new ConnectionLimit({ connectionsMax: limits.connectionsMax });
+  server.on("connection", (socket: Socket) => {
+    const isTrusted = typeof server.address() === "string";
+    const seat = places.admit({ close: () => socket.destroy(), isTrusted });
+    if (seat) peers.set(socket, new Peer(socket, seat, budgets));
+    else socket.destroy();
+  });
   const answer = getRequestListener(
     (request, env) => {
       const isPrivate = typeof server.address() === "string";
-      return app.fetch(request, { ...env, isPrivate });
+      const peer = peers.get(env.incoming.socket as Socket);
+      return app.fetch(request, { ...env, isPrivate, ...(peer && { peer }) });
     },
     // The globals of whoever embeds us stay as they are.
     { overrideGlobalObjects: false, errorHandler: refuseMalformed },
   );
   server.on("clientError", refuseBytes);
   server.on("request", (incoming, outgoing) => {
-    answer(incoming, outgoing).catch((fault: unknown) => {
-      onFault(fault, incoming.url ?? "");
-      outgoing.destroy();
-    });
+    peers.get(incoming.socket)?.take(outgoing, () =>
+      answer(incoming, outgoing).catch((fault: unknown) => {
+        onFault(fault, incoming.url ?? "");
+        outgoing.destroy();
+      }),
+    );
   });
   return server;
 }
@@ -283,8 +321,16 @@ class EventStreams {
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  get size(): number {
-    return this.#open.size;
+  /** Why one more may not be opened, if it may not. Half of them are kept for callers that show the token. */
+  refusal({ isTrusted }: { readonly isTrusted: boolean }): string | undefined {
+    const { eventStreamsMax } = limits;
+    if (this.#open.size >= eventStreamsMax) {
+      return `${eventStreamsMax} event streams are open already; close one`;
+    }
+    const strangersMax = eventStreamsMax / 2;
+    const strangers = this.#open.values().filter(({ maySee }) => !maySee);
+    if (isTrusted || strangers.toArray().length < strangersMax) return undefined;
+    return `${strangersMax} event streams without the token are open already; show the token, or close one`;
   }
 
   open(plane: Plane, options: Omit<EventStreamOptions, "onEnd">): EventStream {

@@ -23,6 +23,10 @@ export type EventStreamOptions = {
   /** Whether to tell of what is the user's alone. */
   readonly maySee: boolean;
   readonly onEnd: () => void;
+  /** So many bytes were handed to the connection. */
+  readonly onSend?: (bytes: number) => void;
+  /** The connection asks for more. */
+  readonly onPull?: () => void;
   /** The log cannot be read. */
   readonly onFault: (fault: unknown) => void;
 };
@@ -65,6 +69,10 @@ export class EventStream {
     );
   }
 
+  get maySee(): boolean {
+    return this.#options.maySee;
+  }
+
   /** Shows that the connection lives, and how far it came, unless something else is on its way. */
   comment(): void {
     if (!this.#isWaiting || this.#controller?.desiredSize !== 0) return;
@@ -84,6 +92,7 @@ export class EventStream {
 
   /** The reader can take more: sends at least one message, or ends. */
   async #pull(): Promise<void> {
+    this.#options.onPull?.();
     try {
       if (this.#sent === this.#entries.length) await this.#refill();
       if (!this.#isOver && this.#sent < this.#entries.length) this.#send(this.#nextChunk());
@@ -152,7 +161,9 @@ export class EventStream {
   }
 
   #send(text: string): void {
-    this.#controller?.enqueue(utf8.encode(text));
+    const bytes = utf8.encode(text);
+    this.#controller?.enqueue(bytes);
+    this.#options.onSend?.(bytes.length);
   }
 
   #forget(): void {

@@ -17,10 +17,12 @@ export const limits = {
   /** A card as a whole, and all tools that a task requires: as over gRPC. */
   cardBytesMax: 262_144,
   requiredToolsBytesMax: 65_536,
-  /** For each place listened in. Event streams come out of these. */
+  /** For each place listened in. Event streams come out of these. Half are kept for callers that show the token. */
   connectionsMax: 1_000,
-  /** A dashboard has one stream; a browser opens at most six to one host. */
+  /** A dashboard has one stream; a browser opens at most six to one host. Half are kept for the same callers. */
   eventStreamsMax: 200,
+  /** Requests that a connection may send before it has the answer to the first. Browsers and our client send one. */
+  pipelinedMax: 16,
   topicsMax: 100,
   /** Who is slower to say what it wants is cut off. */
   headersMs: 10_000,
@@ -32,8 +34,6 @@ export const limits = {
   chunkBytes: 65_536,
   /** Proxies cut connections on which nothing moves, most after 60 s. */
   commentEveryMs: 15_000,
-  /** A reader that took nothing for so long is gone. Longer than the time between two comments. */
-  stalledMs: 40_000,
   /** How soon a browser comes back after a stream ended. */
   retryMs: 1_000,
 
