@@ -50,8 +50,14 @@ export function describeNeeds(
   const more = total > items.length ? ` · ${grouped(total - items.length)} more` : "";
   const last = isDismissed
     ? `${countOf(total, "thing")} dismissed · tipstaff needs restore <id> shows one again`
-    : `${countOf(total, "thing needs you", "things need you")}${more} · tipstaff needs dismiss <id> clears one`;
+    : `${countOf(total, "thing needs you", "things need you")}${more} · ${howToGoOn(items)}`;
   return `${printColumns(items, columns)}\n${paint("dim", last)}\n`;
+}
+
+function howToGoOn(items: readonly Attention[]): string {
+  const hasQuestion = items.some(({ kind }) => kind === "question");
+  const answers = hasQuestion ? "tipstaff answer <id> <text> answers one · " : "";
+  return `${answers}tipstaff needs dismiss <id> clears one`;
 }
 
 function dismissedIn({ dismissed }: Attention, nowMs: number): string {

@@ -299,6 +299,18 @@ export const commands: readonly CommandRow[] = [
     run: async (values) => (await import("./status.ts")).status(values),
   },
   {
+    name: "answer",
+    summary: "answer a question that a job or an agent asks; see tipstaff needs",
+    examples: ["tipstaff answer payer yes", "tipstaff answer 3f2a '{\"amount\": 42}'"],
+    arguments: [
+      { name: "question", help: "its id, a part of it, or the name of who asks" },
+      { name: "text", help: "the answer; JSON if the question has a schema", isMany: true },
+    ],
+    flags: [json, ...asking],
+    exits: getExits,
+    run: async (values, words) => (await import("./answer.ts")).answer(values, words),
+  },
+  {
     name: "needs list",
     aliases: ["ls"],
     summary: "list everything that needs you; status counts the same",
