@@ -37,7 +37,7 @@ import {
   type Submitted,
   withFields,
 } from "./runtime/index.ts";
-import type { Transport } from "./transport/index.ts";
+import { type ByteBudgets, makeByteBudgets, type Transport } from "./transport/index.ts";
 import type { Upgrades, WebSocketServing } from "./transport/websocket/index.ts";
 import {
   features as allFeatures,
@@ -207,6 +207,7 @@ export class ARCPServer implements AsyncDisposable {
   readonly #listening = new Set<WebSocketServing | Upgrades>();
   readonly #opened = new AsyncDisposableStack();
   readonly #graceMs: number;
+  readonly #budgets: ByteBudgets;
   #closing: Promise<void> | undefined;
 
   /** Rejects with a `LogError` if there is no log to be had in the directory. */
@@ -235,14 +236,17 @@ export class ARCPServer implements AsyncDisposable {
   /**
    * On a plane that is there already, and is closed by whoever opened it. `work` is given where other doors have jobs
    * too; it is closed with the server. The settings that are about jobs are then those that it was opened with.
+   * The budgets are shared with the other doors of the process, if it has any.
    */
   constructor(
     plane: Plane,
     clock: Clock,
     settings: DoorSettings,
     work: Work = openWork(plane, workOptionsOf(clock, settings)),
+    budgets: ByteBudgets = makeByteBudgets(),
   ) {
     checkNumbers(settings);
+    this.#budgets = budgets;
     const { authorizeObserve, runtime, features, bearer } = settings;
     const { provisioner } = settings;
     const onFault = faultHandlerOf(settings);
@@ -321,13 +325,23 @@ export class ARCPServer implements AsyncDisposable {
     return this.#door.accept(this.#wrap(transport));
   }
 
+  get #serving(): ArcpUpgradeOptions {
+    return {
+      firstFrameBytesMax: limits.helloBytesMax,
+      showsToken: true,
+      budgets: this.#budgets,
+      onTransport: (transport, _, welcome) => {
+        this.#door.accept(this.#wrap(transport), welcome);
+      },
+    };
+  }
+
   /** A WebSocket server of its own. Rejects with a `ListenError` if the place is taken. */
   async listen(
     options: Omit<ArcpServerOptions, "onTransport" | "onFault"> = {},
   ): Promise<WebSocketServing> {
     const { port = 7777 } = options;
-    const onTransport = (transport: Transport): void => void this.accept(transport);
-    const serving = await startArcpServer({ ...hello, ...options, port, onTransport });
+    const serving = await startArcpServer({ ...this.#serving, ...options, port });
     this.#listening.add(serving);
     return serving;
   }
@@ -337,8 +351,7 @@ export class ARCPServer implements AsyncDisposable {
     server: Server,
     options: Omit<ArcpUpgradeOptions, "onTransport" | "onFault"> = {},
   ): Upgrades {
-    const onTransport = (transport: Transport): void => void this.accept(transport);
-    const upgrades = attachArcpUpgrade(server, { ...hello, ...options, onTransport });
+    const upgrades = attachArcpUpgrade(server, { ...this.#serving, ...options });
     this.#listening.add(upgrades);
     return upgrades;
   }
@@ -377,8 +390,6 @@ export class ARCPServer implements AsyncDisposable {
 /** As the Python SDK calls it. */
 export const ARCPRuntime: typeof ARCPServer = ARCPServer;
 export type ARCPRuntime = ARCPServer;
-
-const hello = { firstFrameBytesMax: limits.helloBytesMax } as const;
 
 /** Offered only where somebody makes credentials (ARCP-51). */
 const secret = "provisioned_credentials";

@@ -25,6 +25,7 @@ import {
   Embeddings,
   type EmbeddingsOptions,
   ListenError,
+  makeByteBudgets,
   type Place,
   printPlace,
   socketIn,
@@ -110,6 +111,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
   const metrics = new Metrics({ methods: methodPaths });
   const timeline = new Timeline();
   const credentials = new Credentials(options.token);
+  const budgets = makeByteBudgets();
   const plane = opened.use(
     await Plane.open({
       log,
@@ -142,6 +144,8 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       ...(model ? { ask: (query: string) => model.ask(query) } : {}),
       about: { version: options.version, planeId: log.id, startedAtMs, isKept: log.isKept },
       places: options.grpc,
+      budgets,
+      isToken: (authorization) => credentials.hasToken(authorization),
       ...(options.taskLimits ? { taskLimits: options.taskLimits } : {}),
       onCall: (path) => metrics.countRpc(path),
       onAnswer: (ms) => timeline.observeCall(ms),
@@ -165,6 +169,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
         onFault: onJobFault,
       },
       work,
+      budgets,
     ),
   );
   const arcp = await openArcp(options, arcpServer);
@@ -209,6 +214,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       ...addressOf("arcpAddress", arcp),
       ...(dataDirectory === undefined ? {} : { dataDirectory }),
     }),
+    budgets,
     metrics,
     timeline,
     credentials,

@@ -213,6 +213,9 @@ function linked(transport: Transport, link: Link): Transport {
     get closed() {
       return transport.closed;
     },
+    get hasRoom() {
+      return transport.hasRoom;
+    },
     get queuedBytes() {
       return transport.queuedBytes;
     },

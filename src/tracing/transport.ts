@@ -56,6 +56,10 @@ class TracedTransport implements Transport {
     return this.#inner.queuedBytes;
   }
 
+  get hasRoom(): boolean {
+    return this.#inner.hasRoom;
+  }
+
   send(frame: Frame): Promise<void> {
     return this.#sending(frame, (mark) => this.#inner.send(mark ? marked(frame, mark) : frame));
   }

@@ -9,6 +9,7 @@
  *
  * It runs in browsers as well.
  */
+import type { ByteAccount } from "./byte-budget.ts";
 import { limits } from "./limits.ts";
 import { Queue } from "./queue.ts";
 import {
@@ -52,6 +53,8 @@ export function bytesOf(arrival: Arrival): number {
 export class Channel implements Transport {
   readonly link: Link;
   readonly #carrier: Carrier;
+  /** Counts what the peer has not taken, if the link shares a budget with others. */
+  readonly #unread: ByteAccount | undefined;
   readonly #waiting = new Queue<Arrival>(bytesOf);
   readonly #down = Promise.withResolvers<void>();
   #drainers: (() => void)[] = [];
@@ -66,8 +69,9 @@ export class Channel implements Transport {
   #handleClose: CloseHandler | undefined;
   #handleFault: (fault: unknown) => void = ignore;
 
-  constructor(link: Link, makeCarrier: (channel: Channel) => Carrier) {
+  constructor(link: Link, makeCarrier: (channel: Channel) => Carrier, unread?: ByteAccount) {
     this.link = link;
+    this.#unread = unread;
     this.#carrier = makeCarrier(this);
   }
 
@@ -77,6 +81,10 @@ export class Channel implements Transport {
 
   get queuedBytes(): number {
     return this.#carrier.queuedBytes;
+  }
+
+  get hasRoom(): boolean {
+    return this.#unread?.hasRoom(limits.queuedBytesLow) ?? true;
   }
 
   /** What arrived and is not yet handled. */
@@ -110,6 +118,8 @@ export class Channel implements Transport {
       const error = new TransportError("not_sendable", "the frame cannot be written", { cause });
       return Promise.reject(error);
     }
+    // May close this connection, or another, if all together hold too much.
+    this.#unread?.set(this.#carrier.queuedBytes);
     return accepted;
   }
 
@@ -178,6 +188,7 @@ export class Channel implements Transport {
 
   /** For the carrier: some of what was queued is on its way. */
   wrote(): void {
+    this.#unread?.set(this.#carrier.queuedBytes);
     if (this.#drainers.length > 0 && this.#isDrained()) this.#releaseDrainers();
   }
 
@@ -185,6 +196,7 @@ export class Channel implements Transport {
   ended(error: TransportError | undefined, closing: Closing): void {
     if (this.#end) return;
     clearTimeout(this.#giveUp);
+    this.#unread?.close();
     // A link that breaks after we said goodbye has done what we wanted.
     const isWanted = this.#isClosing && error?.code === "lost";
     this.#end = { error: isWanted ? undefined : error, closing };

@@ -17,6 +17,11 @@ export interface Transport {
   readonly closed: boolean;
   /** Handed to `send` and not yet to the operating system. */
   readonly queuedBytes: number;
+  /**
+   * Whether more may be queued for this peer. Links that share a budget with others have less room when those hold
+   * much. Whoever sends much awaits `drained()` while there is none.
+   */
+  readonly hasRoom: boolean;
 
   /**
    * Resolves when the frame is queued, which says nothing of its arrival. Rejects with `closed`, with

@@ -74,6 +74,7 @@ export class Connection implements Outlet {
   readonly #parts: ConnectionParts;
   readonly #options: ArcpDoorOptions;
   readonly #transport: Transport;
+  readonly #onWelcome: () => void;
   #wire: WireConnection;
   #session: Attached | undefined;
   #heardAtMs: number;
@@ -94,7 +95,8 @@ export class Connection implements Outlet {
   readonly #closing = new AbortController();
   readonly #done = Promise.withResolvers<void>();
 
-  constructor(parts: ConnectionParts, transport: Transport) {
+  constructor(parts: ConnectionParts, transport: Transport, onWelcome: () => void = () => {}) {
+    this.#onWelcome = onWelcome;
     const nowMs = parts.options.clock.nowMs();
     this.#parts = parts;
     this.#options = parts.options;
@@ -114,8 +116,8 @@ export class Connection implements Outlet {
     return this.#done.promise;
   }
 
-  get queuedBytes(): number {
-    return this.#transport.queuedBytes;
+  get hasRoom(): boolean {
+    return this.#transport.hasRoom && this.#transport.queuedBytes <= limits.queuedBytesMax;
   }
 
   /** How long pieces of results may be here. */
@@ -149,7 +151,12 @@ export class Connection implements Outlet {
     const startedMs = performance.now();
     const waiting = this.#step({ type: "frame", frame });
     this.#busyMs += performance.now() - startedMs;
-    return waiting ?? this.#session?.telling.room ?? this.#takeTurns();
+    return waiting ?? this.#session?.telling.room ?? this.#unread() ?? this.#takeTurns();
+  }
+
+  /** Whoever does not read its answers is asked nothing more until it does. */
+  #unread(): Promise<void> | undefined {
+    return this.hasRoom ? undefined : this.#transport.drained();
   }
 
   #takeTurns(): Promise<void> | undefined {
@@ -324,6 +331,7 @@ export class Connection implements Outlet {
     resumeToken: string,
     afterEventSequence: number,
   ): void {
+    this.#onWelcome();
     const { plane, clock, runtime, name, onFault } = this.#options;
     const { heartbeatMs = limits.heartbeatMs, resumeWindowMs = limits.resumeWindowMs } =
       this.#options;

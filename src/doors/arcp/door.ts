@@ -19,8 +19,8 @@ export type Accepted = {
 };
 
 export interface ArcpDoor extends AsyncDisposable {
-  /** Whoever is at its other end may say hello. */
-  accept(transport: Transport): Accepted;
+  /** Whoever is at its other end may say hello. `onWelcome` is called when it has shown a valid token. */
+  accept(transport: Transport, onWelcome?: () => void): Accepted;
   readonly connections: number;
   /** Tells everybody that it shuts down. They may leave by themselves. */
   sayGoodbye(): void;
@@ -45,9 +45,9 @@ export function openArcpDoor(options: ArcpDoorOptions): ArcpDoor {
   });
   let isClosed = false;
   return {
-    accept(transport) {
+    accept(transport, onWelcome) {
       if (isClosed) return { done: transport.close("shutdown", 1001) };
-      const connection = new Connection(parts, transport);
+      const connection = new Connection(parts, transport, onWelcome);
       open.add(connection);
       void connection.done.then(() => open.delete(connection));
       return connection;

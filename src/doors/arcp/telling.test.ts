@@ -13,7 +13,7 @@ class SlowOutlet implements Outlet {
   readonly told: string[] = [];
   isLost = false;
   isQuick = false;
-  readonly queuedBytes = 0;
+  readonly hasRoom = true;
   readonly #waiting: (() => void)[] = [];
 
   async drained(): Promise<void> {}

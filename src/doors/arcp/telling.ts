@@ -27,8 +27,8 @@ import { entriesOf, type ReadStream } from "./numbered.ts";
 
 /** How it gets to whoever is connected. */
 export interface Outlet {
-  /** So many bytes wait to be sent. */
-  readonly queuedBytes: number;
+  /** Whether more may wait to be sent. */
+  readonly hasRoom: boolean;
   drained(): Promise<void>;
   /** One entry under its number. Answers a promise if it must be put together first. */
   tell(entry: Entry, eventSequence: number): Promise<void> | undefined;
@@ -265,7 +265,7 @@ export class Telling {
 
   #tellLive(entry: Entry): void {
     const { outlet } = this.#options;
-    if (outlet.queuedBytes > limits.queuedBytesMax) {
+    if (!outlet.hasRoom) {
       this.#beginSlowness();
       this.#fallBehind();
       return;
@@ -375,7 +375,7 @@ export class Telling {
       if (!stretch.isRecalled) await this.#sendAnswers(entry.sequence - 1);
       await outlet.tell(entry, number);
       this.#told = number;
-      if (outlet.queuedBytes > limits.queuedBytesMax) await outlet.drained();
+      if (!outlet.hasRoom) await outlet.drained();
     }
   }
 

@@ -6,10 +6,12 @@ import { createServer, type IncomingMessage, type Server, STATUS_CODES } from "n
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
+import { type ByteBudgets, bytesTakenFrom } from "../byte-budget.ts";
 import { Channel } from "../channel.ts";
+import { ConnectionLimit, type ConnectionSeat } from "../connection-limit.ts";
 import { limits } from "../limits.ts";
 import { listen, type Place, printPlace } from "../listen.ts";
-import type { Link, Transport } from "../transport.ts";
+import { type Link, type Transport, TransportError } from "../transport.ts";
 import { closeCodes } from "./close-codes.ts";
 import { Handshakes } from "./handshakes.ts";
 import { type Guard, type Refusal, refusalOf } from "./hosts.ts";
@@ -17,8 +19,15 @@ import { Pulse } from "./pulse.ts";
 import { ServerSocket } from "./socket.ts";
 
 export type UpgradeOptions = Guard & {
-  /** Whoever gets a transport here owns it. If this fails, the connection is closed with 1011. */
-  readonly onTransport: (transport: Transport, request: IncomingMessage) => unknown;
+  /**
+   * Whoever gets a transport here owns it. If this fails, the connection is closed with 1011. Where callers must show
+   * a token, `welcome` is to be called once the peer has.
+   */
+  readonly onTransport: (
+    transport: Transport,
+    request: IncomingMessage,
+    welcome: () => void,
+  ) => unknown;
   /** What `onTransport` threw. */
   readonly onFault?: (fault: unknown) => void;
   /** The path whose upgrades are taken. The query does not count. */
@@ -33,6 +42,13 @@ export type UpgradeOptions = Guard & {
   /** Whether to compress for peers that offer it. It costs memory and time for each connection. */
   readonly compresses?: boolean;
   readonly connectionsMax?: number;
+  /**
+   * Whether callers must show a token before they are trusted: until then they share half of the connections, and
+   * the one that has been idle longest is closed for the next. If absent, all are trusted from the start.
+   */
+  readonly showsToken?: boolean;
+  /** Shared with the other doors of the process. If absent, each connection has a bound of its own only. */
+  readonly budgets?: ByteBudgets;
   /** From one address. */
   readonly handshakesPerSecond?: number;
   readonly handshakeBurst?: number;
@@ -47,8 +63,34 @@ export type Upgrades = AsyncDisposable & {
 
 /** Takes the upgrades of one path and leaves those of others to other listeners, if there are any. */
 export function attachUpgrade(server: Server, options: UpgradeOptions): Upgrades {
+  return attach(server, options, new Seats(options));
+}
+
+/** The places that the connections of one server have. */
+class Seats {
+  readonly #limit: ConnectionLimit;
+  readonly #bySocket = new WeakMap<Socket, ConnectionSeat>();
+
+  constructor({ connectionsMax = limits.connectionsMax }: UpgradeOptions) {
+    this.#limit = new ConnectionLimit({ connectionsMax });
+  }
+
+  /** The one that the connection has, or a new one, if there is one left. */
+  take(socket: Socket): ConnectionSeat | undefined {
+    const known = this.#bySocket.get(socket);
+    if (known) return known;
+    // A Unix socket has no address: who can open it is this user.
+    const isTrusted = socket.remoteAddress === undefined;
+    const seat = this.#limit.admit({ close: () => socket.destroy(), isTrusted });
+    if (!seat) return undefined;
+    this.#bySocket.set(socket, seat);
+    socket.once("close", () => seat.leave());
+    return seat;
+  }
+}
+
+function attach(server: Server, options: UpgradeOptions, seats: Seats): Upgrades {
   const { path, subprotocols = [], alsoRoot = false } = options;
-  const { connectionsMax = limits.connectionsMax } = options;
   const handshakes = new Handshakes({
     perSecond: options.handshakesPerSecond ?? limits.handshakesPerSecond,
     burst: options.handshakeBurst ?? limits.handshakeBurst,
@@ -71,8 +113,7 @@ export function attachUpgrade(server: Server, options: UpgradeOptions): Upgrades
     if (!handshakes.admit(request.socket.remoteAddress ?? "", performance.now())) {
       return { status: 429, message: "too many connections in a short time; try again later" };
     }
-    if (open.size < connectionsMax) return undefined;
-    return { status: 503, message: "as many are connected as may" };
+    return undefined;
   };
 
   const onUpgrade = (request: IncomingMessage, stream: Duplex, head: Buffer): void => {
@@ -83,24 +124,37 @@ export function attachUpgrade(server: Server, options: UpgradeOptions): Upgrades
       return;
     }
     const refused = refusal(request);
-    if (refused) answer(stream, refused);
-    else sockets.handleUpgrade(request, stream, head, (socket) => welcome(request, socket));
+    if (refused) return answer(stream, refused);
+    const seat = seats.take(request.socket);
+    if (!seat) return answer(stream, tooMany);
+    seat.request();
+    sockets.handleUpgrade(request, stream, head, (socket) => greet(request, socket, seat));
   };
 
-  const welcome = (request: IncomingMessage, socket: WebSocket): void => {
+  const greet = (request: IncomingMessage, socket: WebSocket, seat: ConnectionSeat): void => {
     const stream = request.socket;
     let carrier: ServerSocket | undefined;
-    const transport = new Channel(linkOf(stream), (channel) => {
+    const unread = options.budgets?.unread.open({
+      close: () => carrier?.destroy(new TransportError("peer_too_slow", "the peer does not read")),
+      takenBytes: () => bytesTakenFrom(stream),
+    });
+    const makeCarrier = (channel: Channel): ServerSocket => {
       carrier = new ServerSocket(channel, socket, stream, options);
       pulse.watch(carrier);
       return carrier;
-    });
+    };
+    const transport = new Channel(linkOf(stream), makeCarrier, unread);
+    const welcome = (): void => {
+      seat.trust();
+      seat.beginWatch();
+    };
+    if (!options.showsToken) welcome();
     open.add(transport);
     socket.once("close", () => {
       open.delete(transport);
       if (carrier) pulse.unwatch(carrier);
     });
-    Promise.try(options.onTransport, transport, request).catch((fault: unknown) => {
+    Promise.try(options.onTransport, transport, request, welcome).catch((fault: unknown) => {
       options.onFault?.(fault);
       return transport.close("internal error", closeCodes.internal);
     });
@@ -148,14 +202,18 @@ export async function startWebSocketServer(options: ServerOptions): Promise<WebS
   const { host = "127.0.0.1", port: wanted = 0, path } = options;
   const all: { readonly server: Server; readonly upgrades: Upgrades }[] = [];
   const makeServer = (): Server => {
-    const server = createServer((request, response) => {
+    const seats = new Seats(options);
+    const server = createServer(slowness, (request, response) => {
       const [asked] = (request.url ?? "").split("?", 1);
       const known = asked === path || asked === "/" ? upgradeRequired : notFound;
       const { status, message } = refusalOf(request.headers, options) ?? known;
       response.writeHead(status, { "content-type": "text/plain", connection: "close" });
       response.end(`${message}\n`);
     });
-    all.push({ server, upgrades: attachUpgrade(server, { ...options, alsoRoot: true }) });
+    // Some more may be told that there are too many.
+    server.maxConnections = (options.connectionsMax ?? limits.connectionsMax) + limits.refusedMax;
+    server.on("connection", (socket: Socket) => void seats.take(socket));
+    all.push({ server, upgrades: attach(server, { ...options, alsoRoot: true }, seats) });
     return server;
   };
   const { places } = await listen(makeServer, options.places ?? [{ host, port: wanted }]);
@@ -191,6 +249,14 @@ async function closeOne(
 /** For a peer that says goodbye and then keeps the connection. `ws` knows it, its types do not. */
 const notInTypes = { closeTimeout: limits.closeMs } as const;
 
+/** For a peer that is slow to say what it wants. */
+const slowness = {
+  headersTimeout: limits.handshakeMs,
+  requestTimeout: limits.handshakeMs,
+  connectionsCheckingInterval: limits.handshakeMs / 2,
+} as const;
+
+const tooMany: Refusal = { status: 503, message: "too many connections; try again later" };
 const notFound: Refusal = { status: 404, message: "there is nothing here" };
 const upgradeRequired: Refusal = { status: 426, message: "this is a place for WebSockets" };
 
