@@ -1,0 +1,42 @@
+/**
+ * Runs all tests: those that may run beside each other, then those that measure time. They get a temporary
+ * home directory, so that whatever a daemon or another program writes there does not reach the user's own.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+const cache = resolve("node_modules/.cache/tipstaff");
+// Short, because the path of a socket may have no more than 107 bytes.
+const home = mkdtempSync(join(tmpdir(), "tipstaff-home-"));
+process.once("exit", () => rmSync(home, { recursive: true, force: true }));
+
+/** Where the user says that state, settings and caches are; and the daemon that the user runs. */
+const users =
+  /^(?:XDG_(?:STATE|CONFIG|CACHE|DATA|RUNTIME)_|TIPSTAFF_(?!BROWSER$|NODE$)|AGENT_STATUS_|TMUX)/;
+
+const env: NodeJS.ProcessEnv = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !users.test(name))),
+  HOME: home,
+  NODE_COMPILE_CACHE: join(cache, "compiled"),
+  // The user may have said there where packages come from. npm says the same of its own settings.
+  PIP_CONFIG_FILE:
+    process.env["PIP_CONFIG_FILE"] ?? join(`${process.env["HOME"]}`, ".config/pip/pip.conf"),
+};
+
+const rounds: readonly (readonly string[])[] = [
+  ["--test-concurrency=2", "src/**/*.test.ts", "test/**/*.test.ts", "bench/*.test.ts"],
+  ["--test-concurrency=1", "test/e2e/*.alone.ts"],
+];
+
+const reporters = ["spec", "./tools/skipped.ts"].flatMap((reporter) => [
+  `--test-reporter=${reporter}`,
+  "--test-reporter-destination=stdout",
+]);
+
+for (const words of rounds) {
+  const flags = ["--test", "--test-timeout=240000", ...reporters, ...words];
+  const { status } = spawnSync(process.execPath, flags, { stdio: "inherit", env });
+  if (status !== 0) process.exit(status ?? 1);
+}
