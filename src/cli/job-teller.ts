@@ -47,6 +47,7 @@ export class JobTeller implements Disposable {
   #lull = "";
   #isHeard = true;
   #isAway: () => boolean = () => false;
+  #cost: string | undefined;
 
   constructor({ jobId, agent, lease = {} }: Told, look: Look) {
     this.#look = look;
@@ -89,6 +90,15 @@ export class JobTeller implements Disposable {
     else if (lull !== "" && !wasTold) this.#tell([{ text: printable(lull), tone: "dim" }]);
   }
 
+  /** What the job has cost with all that it delegated. Its own events tell only its own part. */
+  setCost(cost: string | undefined): void {
+    this.#cost = cost;
+  }
+
+  get #finalCost(): string {
+    return this.#cost ?? this.#story.cost;
+  }
+
   take(event: StoryEvent, raw: unknown): void {
     const lines = this.#story.take(event);
     if (this.#look === "json") this.#print(`${jsonOf(raw)}\n`);
@@ -102,7 +112,7 @@ export class JobTeller implements Disposable {
       this.#print(`${jsonOf(payload)}\n`);
       return;
     }
-    const cost = this.#story.cost === "" ? "" : ` · ${this.#story.cost}`;
+    const cost = this.#finalCost === "" ? "" : ` · ${this.#finalCost}`;
     if (this.#look === "lines") {
       this.#print(`${paint("good", `✓ done in ${this.#took()}${cost}`)}\n`);
     }
@@ -113,7 +123,8 @@ export class JobTeller implements Disposable {
   fail(payload: Readonly<Record<string, unknown>>, ended: Ended): string {
     this.#end();
     if (this.#look === "json") this.#print(`${jsonOf(payload)}\n`);
-    const { elapsedMs, cost } = this.#story;
+    const { elapsedMs } = this.#story;
+    const cost = this.#finalCost;
     const facts = [
       ...(elapsedMs < 1_000 ? [] : [`after ${this.#took()}`]),
       ...(cost ? [cost] : []),
@@ -126,7 +137,8 @@ export class JobTeller implements Disposable {
   leave(words: string, payload?: Readonly<Record<string, unknown>>): void {
     this.#end();
     if (this.#look === "json" && payload) this.#print(`${jsonOf(payload)}\n`);
-    const { elapsedMs, cost } = this.#story;
+    const { elapsedMs } = this.#story;
+    const cost = this.#finalCost;
     const facts = [elapsedMs > 0 ? `${words} after ${this.#took()}` : words, cost];
     const text = facts.filter((fact) => fact !== "").join(" · ");
     if (this.#look === "lines") this.#print(`${paint("warn", `✗ ${text}`)}\n`);

@@ -21,7 +21,7 @@ import { Failure, mistake, no } from "./failure.ts";
 import { isMeant, isWholeId, onlyJob } from "./job-ids.ts";
 import { Lookout } from "./job-lookout.ts";
 import { JobTeller, lookIn } from "./job-teller.ts";
-import { daemonIsAway, lullOf } from "./job-words.ts";
+import { daemonIsAway, lullOf, spentOf } from "./job-words.ts";
 import { limits } from "./limits.ts";
 import { printOne } from "./lists.ts";
 import { askOverview } from "./status.ts";
@@ -133,6 +133,7 @@ async function tell(
   try {
     const done = await job.done;
     const payload = await withResult(job, done);
+    teller.setCost(await askCost(values, job.jobId));
     teller.succeed(payload, done.result_id === undefined ? done.result : await wholeOf(payload));
     return exits.ok;
   } catch (error) {
@@ -143,6 +144,7 @@ async function tell(
     if (!isARCPError(error) || client.isClosed) throw error;
     const { code, message } = error;
     const payload = endings.of(job.jobId) ?? { ...error.toPayload() };
+    teller.setCost(await askCost(values, job.jobId));
     throw no(teller.fail(payload, { code, message }), ...adviceOn(code));
   }
 }
@@ -165,6 +167,16 @@ async function askLull(values: Values, jobId: string, signal?: AbortSignal): Pro
     return lullOf(await call(values, "getJob", { jobId }, { signal }), Date.now());
   } catch (error) {
     if (error instanceof Failure) return "";
+    throw error;
+  }
+}
+
+/** What the job has cost, in the words of `job list`; undefined if the daemon does not say. */
+async function askCost(values: Values, jobId: string): Promise<string | undefined> {
+  try {
+    return printable(spentOf(await call(values, "getJob", { jobId })));
+  } catch (error) {
+    if (error instanceof Failure) return undefined;
     throw error;
   }
 }

@@ -262,7 +262,10 @@ export class RunContext {
     return this.#attempt.emit("tool_result", result);
   }
 
-  /** Call, run and result in one go. With `costMax`, that much is set aside before and settled after. */
+  /**
+   * Call, run and result in one go. What `run` reports with `spend` is counted when it ends, however it ends. With
+   * `costMax`, that much is reserved before, and counts if nothing was reported.
+   */
   async callTool<Result>(
     call: {
       readonly tool: string;
@@ -293,15 +296,17 @@ export class RunContext {
   }
 
   async #within<Result>(costMax: Cost | undefined, run: ToolRun<Result>): Promise<Result> {
-    if (costMax === undefined) return await run(() => undefined, this.traceContext);
     const actual: Amount[] = [];
-    const open = await this.reserve(costMax);
-    // Nothing said is all of it: what was under way may have cost it.
-    const settle = (): Promise<void> =>
-      actual.length > 0 ? open.settle(...actual) : open.settle(costMax);
+    const open = costMax === undefined ? undefined : await this.reserve(costMax);
+    const settle = async (): Promise<void> => {
+      if (actual.length > 0) await (open ?? (await this.reserve())).settle(...actual);
+      // Nothing said is all of it: what was under way may have cost it.
+      else if (costMax !== undefined) await open?.settle(costMax);
+    };
     let result: Result;
     try {
-      result = await run((cost) => actual.push(readAmount(cost)), this.traceContext);
+      const spend = (cost: Cost): void => void actual.push(readAmount(cost));
+      result = await run(spend, this.traceContext);
     } catch (error) {
       // What it threw says more than that the job is over, and its money settled.
       await settle().catch(() => undefined);

@@ -255,6 +255,26 @@ test("each kind of our own has its rule, and any other kind is carried unchanged
   ]);
 });
 
+test("what a tool reports as spent is counted, with costMax and without, also where the tool fails", async () => {
+  await using scene = await Scene.open();
+  const told = await scene.run(
+    async (_, context) => {
+      await context.callTool({ tool: "ask" }, (spend) => spend("USD:0.02"));
+      await context.callTool({ tool: "ask", costMax: "USD:0.50" }, (spend) => spend("USD:0.10"));
+      const failing = context.callTool({ tool: "ask" }, (spend) => {
+        spend("USD:0.30");
+        spend("EUR:1");
+        throw new Error("upstream is down");
+      });
+      await assert.rejects(failing, /upstream is down/);
+      await context.callTool({ tool: "ask" }, () => "free");
+      return context.budget;
+    },
+    { capabilities: { "cost.budget": ["USD:1.00"], "tool.call": ["ask"] } },
+  );
+  assert.equal(told.at(-1), 'success {"USD":{"decimal":"0.58","value":0.58}}');
+});
+
 test("two costs of 1e308 are refused, and every event of the job can be read again", async () => {
   await using scene = await Scene.open();
   const told = await scene.run(

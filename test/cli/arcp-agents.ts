@@ -42,6 +42,16 @@ const researcher: Handler = async (input, context) => {
   return { about: input };
 };
 
+/** Spends 0.01 itself and has 0.25 spent for it; fails if that is its input. */
+const editor: Handler = async (input, context) => {
+  await context.callTool({ tool: "search" }, (spend) => spend("USD:0.01"));
+  const leaseRequest = { "tool.call": ["search"] };
+  const child = await context.delegate({ agent: "researcher", input: "ducks", leaseRequest });
+  await child.done;
+  if (input === "fail") throw new Error("boom");
+  return "edited";
+};
+
 type Offered = Handler | { readonly handler: Handler; readonly version: string };
 
 export const agents: Readonly<Record<string, Offered>> = {
@@ -51,5 +61,6 @@ export const agents: Readonly<Record<string, Offered>> = {
   endless,
   sleeper: endless,
   poet,
+  editor,
   researcher: { handler: researcher, version: "1.2.0" },
 };

@@ -61,6 +61,23 @@ describe("jobs", { concurrency: 2 }, () => {
     );
   });
 
+  test("a job that delegates ends with the cost of all of it, as the list shows it", async () => {
+    const lease = '{"tool.call": ["search"], "agent.delegate": ["*"]}';
+    const parts = ["--lease", lease, "--budget", "USD:1.00"];
+    const done = await run("submit", "editor", "words", ...parts);
+    assert.equal(done.code, 0, done.stderr);
+    assert.match(done.stdout, /✓ done in .* · 0\.26 of 1\.00 USD\n/);
+    const id = /job_\w{26}/.exec(done.stdout)?.[0] ?? "";
+    const tail = await run("tail", id);
+    assert.match(tail.stdout, /✓ done in .* · 0\.26 of 1\.00 USD\n/);
+    const failed = await run("submit", "editor", "fail", ...parts);
+    assert.equal(failed.code, 1);
+    assert.match(failed.stderr, /0\.26 of 1\.00 USD/);
+    const listed = JSON.parse((await run("list", "--json")).stdout);
+    const row = listed.rows.find((job: { readonly id: string }) => job.id === id);
+    assert.equal(row?.budget[0]?.spent, "0.26");
+  });
+
   test("machines get a line of JSON for each event, and how it ended", async () => {
     const { code, stdout } = await run("submit", "echo", '{"a": 1}', "--json");
     assert.equal(code, 0);
