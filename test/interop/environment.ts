@@ -39,9 +39,10 @@ export function pythonIn(directory: string): string {
 
 export async function pip(directory: string, ...words: readonly string[]): Promise<void> {
   const downloads = resolve("node_modules/.cache/tipstaff/pip-downloads");
-  const flags = ["--quiet", "--disable-pip-version-check", "--cache-dir", downloads];
+  const flags = ["--quiet", "--disable-pip-version-check"];
   await run(pythonIn(directory), ["-m", "pip", ...flags, ...words], {
-    env: { ...process.env, PYTHONPATH: await pipDirectory() },
+    // As variables, because pip starts itself again to build what has no wheel.
+    env: { ...process.env, PYTHONPATH: await pipDirectory(), PIP_CACHE_DIR: downloads },
     maxBuffer: 2 ** 24,
   });
 }
