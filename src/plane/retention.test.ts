@@ -149,7 +149,8 @@ test("when the newest snapshot is damaged after a cut, the one before it and the
   await using log = SqliteLog.open(place.path);
   await assert.rejects(openPlane({ log, clock }), {
     code: "damaged",
-    message: /entries 1 to \d+ are gone from the log \(.*log\.db\), and no intact snapshot has what was in them/,
+    message:
+      /entries 1 to \d+ are gone from the log \(.*log\.db\), and no intact snapshot has what was in them/,
   });
 });
 
