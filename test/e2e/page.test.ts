@@ -302,7 +302,7 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
 
     await page.goto(`${daemon.url}/agents/${two}`);
     await act(page, "Deregister two", /it leaves 1 group/);
-    await shows(page, ".panel", /dead/);
+    await shows(page, ".panel .standing", /left/);
     const { rows } = await daemon.call("listAgents", { liveness: ["alive"] });
     assert.deepEqual(
       rows.map(({ card }) => card.name),

@@ -42,7 +42,8 @@ export function Heard({
   }
   return (
     <>
-      {verb} <Ago atMs={atMs} />
+      {verb !== "" && `${verb} `}
+      <Ago atMs={atMs} />
     </>
   );
 }
