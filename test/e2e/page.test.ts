@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, suite, type TestContext, test } from "node:test";
-import type { Browser, ConsoleMessage, Page, Request } from "playwright-core";
+import type { Browser, ConsoleMessage, Page, Request, Route } from "playwright-core";
 import { build } from "vite";
 import type { Handler } from "../../src/runtime/index.ts";
 import { type Answer, type Input, type OperationName, request } from "../../src/wire/api/index.ts";
@@ -212,6 +212,102 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     assert.match(await page.locator(".happening li").first().innerText(), wordsOf(before));
     await page.locator("main").evaluate((element) => element.scrollTo({ top: 0 }));
     await shows(page, ".happening li:first-child", /late registered/);
+  });
+
+  test("a click on a choice answers the question where it stands", async (t) => {
+    const daemon = await start(t);
+    const page = await visit(t, daemon.link);
+    const agentId = await daemon.register("payer");
+    const choices = ["pay now", "<b>never</b>"];
+    const asked = { agentId, prompt: "Pay 3 EUR?", choices };
+    const first = await daemon.call("askQuestion", asked);
+    const second = await daemon.call("askQuestion", { ...asked, prompt: "Pay 7 EUR?" });
+    await shows(page, ".need", /asks you.*payer.*Pay 3 EUR\?/s);
+    const row = page.locator(".need", { hasText: "Pay 3 EUR?" });
+    assert.deepEqual(await row.locator(".answer button").allInnerTexts(), choices);
+    await row.getByRole("button", { name: "pay now" }).click();
+    await shows(page, ".need .ended", /answered by dashboard: pay now, \d+ s ago/);
+    const { state, answer, answeredBy } = await daemon.call("getQuestion", {
+      questionId: first.id,
+    });
+    assert.deepEqual([state, answer, answeredBy], ["answered", "pay now", "dashboard"]);
+    await shows(page, ".needs h2", /Needs you 1/);
+    assert.equal(await page.locator(".need").count(), 2, "rows stay while the pointer is on them");
+    await page.mouse.move(5, 5);
+    await until(async () => (await page.locator(".need").count()) === 1);
+
+    // Somebody else is faster, first before the page hears of it and then while the page shows it.
+    const answerFirst = async (route: Route): Promise<void> => {
+      const answered = { questionId: second.id, answer: "pay now", by: "ada" };
+      await daemon.call("answerQuestion", answered);
+      await route.continue();
+    };
+    await page.route("**/answer", answerFirst, { times: 1 });
+    await page.getByRole("button", { name: "<b>never</b>" }).click();
+    await shows(page, ".need .ended", /answered by ada: pay now, \d+ s ago/);
+    await page.mouse.move(5, 5);
+    await shows(page, ".needs", /Nothing needs you/);
+
+    const third = await daemon.call("askQuestion", { agentId, prompt: "Which invoice?" });
+    const text = page.getByLabel("Answer", { exact: true });
+    await text.fill("number 4");
+    await daemon.call("answerQuestion", { questionId: third.id, answer: "5", by: "ada" });
+    await shows(page, ".need .ended", /answered by ada: 5, \d+ s ago/);
+    await page.locator(".brand").focus();
+    await shows(page, ".needs", /Nothing needs you/);
+  });
+
+  test("a form is made of the question's schema, and checked before it is sent", async (t) => {
+    const daemon = await start(t);
+    const page = await visit(t, daemon.link);
+    const agentId = await daemon.register("planner");
+    const schema = {
+      type: "object",
+      properties: {
+        title: { type: "string", maxLength: 20, description: "as it is printed" },
+        copies: { type: "integer", minimum: 1, maximum: 5 },
+        urgent: { type: "boolean" },
+        paper: { enum: ["A3", "A4", "A5", "letter", "legal", "tabloid"] },
+        colours: { type: "array", items: { enum: ["cyan", "magenta", "black"] } },
+        limits: { type: "object", title: "Page limits" },
+      },
+      required: ["title", "copies", "urgent"],
+    };
+    const { id: questionId } = await daemon.call("askQuestion", {
+      agentId,
+      prompt: "How should the plan be printed?",
+      schema,
+    });
+    const form = page.getByRole("form", { name: "Answer planner" });
+    await form.getByLabel("title").fill("spring");
+    await form.getByLabel("copies").fill("many");
+    await form.getByLabel("Yes").check();
+    await form.getByLabel("paper").selectOption("letter");
+    await form.getByLabel("cyan").check();
+    await form.getByLabel("black").check();
+    await form.getByLabel("Page limits").fill("{");
+    const send = form.getByRole("button", { name: "Answer" });
+    await send.click();
+    await shows(page, ".answer [role=alert]", /^Copies must be a number\.$/);
+    await form.getByLabel("copies").fill("9");
+    await send.click();
+    await shows(page, ".answer [role=alert]", /^Page limits must be JSON such as/);
+    await form.getByLabel("Page limits").fill('{"to":3}');
+    await send.click();
+    await shows(page, ".answer [role=alert]", /^Copies: must be at most 5\.$/);
+    assert.equal((await daemon.call("getQuestion", { questionId })).state, "open");
+    await form.getByLabel("copies").fill("2");
+    await form.getByLabel("title").press("Enter");
+    await shows(page, ".need .ended", /answered by dashboard/);
+    const { answer } = await daemon.call("getQuestion", { questionId });
+    assert.deepEqual(answer, {
+      title: "spring",
+      copies: 2,
+      urgent: true,
+      paper: "letter",
+      colours: ["cyan", "black"],
+      limits: { to: 3 },
+    });
   });
 
   test("a row of the tasks says what it needs and when it is ready", async (t) => {

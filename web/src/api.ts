@@ -35,6 +35,7 @@ export type {
   Page,
   Policy,
   PolicyCheck,
+  QuestionInfo as Question,
   Sighting,
   SightingState,
   TaskInfo as Task,
@@ -43,7 +44,7 @@ export type {
   Who,
   WorkEntry,
 } from "tipstaff/client";
-export { TipstaffError } from "tipstaff/client";
+export { problemOfAnswer, TipstaffError } from "tipstaff/client";
 
 /** With its input and output. */
 export type TaskDetail = Answer<"getTask">;

@@ -43,6 +43,8 @@ const quietTopics: readonly string[] = [
   "policy.",
   "task.",
   "observed.",
+  "need.",
+  "question.",
   "plane.",
   "job.accepted",
   "job.started",

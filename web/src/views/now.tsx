@@ -38,6 +38,7 @@ import { lastMinute, paceOf } from "../words/timeline.ts";
 import { AgentDot, Doing, silentOf } from "./agents.tsx";
 import { GettingStarted } from "./getting-started.tsx";
 import { WhatItDoes } from "./machine.tsx";
+import { QuestionBox } from "./question.tsx";
 
 export function NowView(): JSX.Element {
   const seen = overview.value;
@@ -111,27 +112,46 @@ function Needs({
   readonly attention: Answer<"getAttention"> | undefined;
 }): JSX.Element {
   const isWhole = useSignal(false);
+  const section = useRef<HTMLElement>(null);
+  const kept = useRef<readonly Attention[]>([]);
+  const left = useSignal(0);
   if (!attention) return <section class="needs calm" aria-label="Needs you" />;
-  const { items, total } = attention;
-  if (total === 0) {
+  const { total } = attention;
+  // Read so that the rows are looked at again when the pointer or the focus has left them.
+  void left.value;
+  const isHeld = section.current?.matches(":hover, :focus-within") ?? false;
+  const items = isHeld ? keepPlaces(kept.current, attention.items) : attention.items;
+  kept.current = items;
+  const current = new Set(attention.items.map(keyOf));
+  if (items.length === 0) {
     return (
       <section class="needs calm" aria-label="Needs you">
         <p>Nothing needs you.</p>
       </section>
     );
   }
+  const look = (): void => {
+    left.value += 1;
+  };
   // A button for one row would take as much room as the row.
   const isAll = isWhole.value || total <= needsShown + 1;
   const shown = isAll ? items : items.slice(0, needsShown);
   const tone = items.some(({ kind }) => needs[kind].tone === "red") ? "red" : "amber";
   return (
-    <section class="needs" data-tone={tone} aria-labelledby="needs-title">
+    <section
+      ref={section}
+      class="needs"
+      data-tone={tone}
+      aria-labelledby="needs-title"
+      onPointerLeave={look}
+      onFocusOut={look}
+    >
       <h2 id="needs-title">
         Needs you <span class="count">{number(total)}</span>
       </h2>
       <ul>
         {shown.map((item) => (
-          <Need key={`${item.kind} ${item.id}`} item={item} />
+          <Need key={keyOf(item)} item={item} isOver={!current.has(keyOf(item))} />
         ))}
       </ul>
       {!isAll && (
@@ -142,7 +162,7 @@ function Needs({
             isWhole.value = true;
           }}
         >
-          {number(total - shown.length)} more
+          {number(total - needsShown)} more
         </button>
       )}
       {isAll && total > items.length && (
@@ -152,10 +172,37 @@ function Needs({
   );
 }
 
-function Need({ item }: { readonly item: Attention }): JSX.Element {
+function keyOf({ kind, id }: Attention): string {
+  return `${kind} ${id}`;
+}
+
+/**
+ * Rows stay where they are while someone points at one or types in one: a click that is on its way must not
+ * answer the question that moved up.
+ */
+function keepPlaces(
+  before: readonly Attention[],
+  items: readonly Attention[],
+): readonly Attention[] {
+  const fresh = new Map(items.map((item) => [keyOf(item), item]));
+  const places = new Set(before.map(keyOf));
+  return [
+    ...before.map((item) => fresh.get(keyOf(item)) ?? item),
+    ...items.filter((item) => !places.has(keyOf(item))),
+  ];
+}
+
+function Need({
+  item,
+  isOver,
+}: {
+  readonly item: Attention;
+  /** It needs nobody any more, and is only shown so that the other rows do not move. */
+  readonly isOver: boolean;
+}): JSX.Element {
   const { icon, tone, word } = needs[item.kind];
   return (
-    <li class="need" data-tone={tone} data-kind={item.kind}>
+    <li class="need" data-tone={tone} data-kind={item.kind} data-over={isOver}>
       <Icon name={icon} />
       <span class="word">{word}</span>
       <a class="name" href={addressOf(item)} data-row>
@@ -166,7 +213,8 @@ function Need({ item }: { readonly item: Attention }): JSX.Element {
         {item.source !== "registry" && <small class="soft">by its {item.source}</small>}
       </span>
       <Since atMs={item.sinceMs} />
-      <Clear item={item} />
+      {isOver ? <span class="clear soft">over</span> : <Clear item={item} />}
+      {item.kind === "question" && <QuestionBox questionId={item.id} shown={item.text} />}
     </li>
   );
 }
