@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { types } from "node:util";
 import { type Handler, JobContext } from "./arcp-context.ts";
 import type { Outcome } from "./core/index.ts";
-import { TestRuntime } from "./testing/test-runtime.ts";
+import type { RunContextOptions } from "./runtime/index.ts";
+import { turns } from "./testing/test-plane.ts";
+import { resultOf, TestRuntime } from "./testing/test-runtime.ts";
 import { ArcpError, isArcpError } from "./wire/arcp/index.ts";
 
 async function run(handler: Handler, capabilities: object = {}): Promise<Outcome> {
@@ -52,6 +55,49 @@ test("what any call of the context fails with has ARCP's code, also what fails l
     await assert.rejects(stream.write("more"), { code: "INVALID_REQUEST" });
   }, capabilities);
   assert.equal(outcome.status, "success", JSON.stringify(outcome));
+});
+
+test("an agent that speaks ARCP's words asks people, and is told in ARCP's codes that nobody answered", async () => {
+  await using scene = await TestRuntime.open();
+  const { runtime, plane, clock } = scene;
+  const handler: Handler = async (_, context) => {
+    const schema = { type: "object" };
+    const answer = await context.ask("When?", { schema });
+    await assert.rejects(context.ask("Sure?", { timeoutMs: 1_000, key: "sure" }), (error) => {
+      assert(isArcpError(error));
+      const { code, retryable, details } = error;
+      assert.deepEqual([code, retryable], ["INTERNAL_ERROR", true]);
+      assert.equal(details?.["original_code"], "ask_timeout");
+      return true;
+    });
+    await assert.rejects(context.ask("Really?", { key: "sure" }), { code: "DUPLICATE_KEY" });
+    await assert.rejects(context.requestScope({ reason: "more" }), { code: "PERMISSION_DENIED" });
+    return [answer, types.isProxy(answer)];
+  };
+  using _agent = runtime.registerAgentWith((parts) => new JobContext(parts), "agent", handler);
+  const ending = runtime.ending(scene.ask());
+  await turns();
+  const [questionId] = plane.peek(({ questions }) => [...questions.open]);
+  assert(questionId !== undefined);
+  const said = { questionId, answer: '{"done":true}', by: { name: "bob" } };
+  await plane.submit({ type: "question.answer", ...said }, { actor: "test" }, () => undefined);
+  await turns();
+  clock.leap(1_000);
+  plane.tick();
+  assert.deepEqual(resultOf(await ending), [{ done: true }, false]);
+});
+
+test("without a runtime in its process an agent cannot ask", async () => {
+  await using scene = await TestRuntime.open();
+  const { runtime } = scene;
+  const elsewhere = ({ surroundings, ...parts }: RunContextOptions): JobContext =>
+    new JobContext({ ...parts, surroundings: { ...surroundings, askPerson: undefined } });
+  const handler: Handler = async (_, context) => {
+    await assert.rejects(context.ask("Sure?"), { code: "PERMISSION_DENIED" });
+    await assert.rejects(context.requestScope({ reason: "more" }), { code: "PERMISSION_DENIED" });
+  };
+  using _agent = runtime.registerAgentWith(elsewhere, "agent", handler);
+  assert.equal(resultOf(await runtime.ending(scene.ask())), undefined);
 });
 
 test("a job fails with the code that its agent threw, and with ours where the agent lets ours through", async () => {

@@ -137,13 +137,13 @@ function translated(call: () => unknown): unknown {
   }
 }
 
-/** A reservation to settle, a child job, the stream of a result: these can fail later. */
+/** A reservation to settle, a child job, the stream of a result: these can fail later. Answers of people cannot. */
 function faceOf(answer: unknown): unknown {
   if (!isObject(answer)) return answer;
   const canFail =
     answer instanceof ResultStream ||
-    Object.hasOwn(answer, "settle") ||
-    Object.hasOwn(answer, "done");
+    typeof answer["settle"] === "function" ||
+    answer["done"] instanceof Promise;
   return canFail ? (faces.get(answer) ?? speakingArcp(answer)) : answer;
 }
 
@@ -156,7 +156,8 @@ function toArcpError(error: unknown): unknown {
   const { toldCode, message, retryable, details, cause } = error;
   // The agent's own, which we only looked at.
   if (isArcpError(cause)) return cause;
-  const isLimit = toldCode === "limit_reached";
-  const told = isLimit ? { original_code: toldCode, ...details } : details;
+  // ARCP has no codes of its own for these.
+  const isVague = toldCode === "limit_reached" || toldCode === "ask_timeout";
+  const told = isVague ? { original_code: toldCode, ...details } : details;
   return new ArcpError(arcpCodeOf(toldCode), message, { retryable, details: told, cause: error });
 }

@@ -76,12 +76,16 @@ export {
 export type {
   AgentOptions,
   Around,
+  AskOptions,
+  AskSchemaOptions,
   Delegated,
   Fields,
+  GrantedScope,
   IssueContext,
   Logger,
   Provisioned,
   Provisioner,
+  ScopeRequestOptions,
 } from "./runtime/index.ts";
 export {
   fromChild,

@@ -2,7 +2,7 @@
  * The runtime and its workers on a plane, for whichever doors jobs come through. It is opened once, and every door is
  * given the same: an ARCP client sees the jobs that were submitted over HTTP, and the other way round.
  */
-import { randomFillSync } from "node:crypto";
+import { randomBytes, randomFillSync } from "node:crypto";
 import type { Clock, Outcome, Plane } from "./plane/index.ts";
 import {
   type IdKind,
@@ -55,7 +55,9 @@ export function openWork(plane: Plane, options: WorkOptions): Work {
   const { mayWork = () => false, workerGraceMs, ...rest } = options;
   const { clock } = options;
   const newUlid = monotonicUlids({ nowMs: () => clock.nowMs(), fill: randomFillSync });
-  const newId = (kind: IdKind): string => `${prefixes[kind]}_${newUlid()}`;
+  // People type the ids of questions: they are short.
+  const newId = (kind: IdKind): string =>
+    `${prefixes[kind]}_${kind === "question" ? randomBytes(6).toString("hex") : newUlid()}`;
   const runtime = new Runtime({ ...rest, plane, newId });
   const remoteWorkers = new RemoteWorkers(runtime, {
     clock,
@@ -72,4 +74,5 @@ const prefixes: Readonly<Record<IdKind, string>> = {
   delegate: "del",
   reservation: "rsv",
   credential: "cred",
+  question: "q",
 };

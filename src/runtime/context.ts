@@ -21,6 +21,18 @@ import {
   traceHeadersOf,
 } from "../wire/work/index.ts";
 import { type Cost, readAmount } from "./amounts.ts";
+import {
+  type Answered,
+  type AskOptions,
+  type AskSchemaOptions,
+  type GrantedScope,
+  grantedOf,
+  readAsk,
+  readScopeRequest,
+  type ScopeRequestOptions,
+  type Signals,
+  type Wish,
+} from "./asking.ts";
 import type { Attempt } from "./attempt.ts";
 import type { HeldCredential } from "./credentials.ts";
 import { type ToolError, toolErrorOf, toWorkError, WorkError, wordsOf } from "./errors.ts";
@@ -90,6 +102,15 @@ export type Surroundings = {
     options: DelegateOptions,
     trace: TraceHeaders | undefined,
   ) => Promise<Delegated>;
+  /** Absent where questions cannot be asked: in workers of other processes. */
+  readonly askPerson?:
+    | ((
+        attempt: Pick<Attempt, "jobId" | "attempt">,
+        wish: Wish,
+        signals: Signals,
+      ) => Promise<Answered>)
+    | undefined;
+  readonly mayRequestScope?: boolean | undefined;
   readonly credentialsOf: (jobId: JobId) => readonly HeldCredential[];
   readonly rotate: (
     attempt: Pick<Attempt, "jobId" | "attempt">,
@@ -132,6 +153,7 @@ export class RunContext {
   readonly #trace: (() => TraceHeaders) | undefined;
   #logger: Logger | undefined;
   #stream: ResultStream | undefined;
+  #questions = 0;
 
   constructor({ job, attempt, signal, surroundings, trace }: RunContextOptions) {
     const [agent = "", version] = job.agent.split("@");
@@ -408,6 +430,47 @@ export class RunContext {
   /** Asks another agent to do something, within what this job may do itself. */
   delegate(options: DelegateOptions): Promise<Delegated> {
     return this.#surroundings.delegate(this.#job, options, this.#trace?.());
+  }
+
+  /**
+   * Asks a person, and resolves with the first valid answer: a text, one of `choices`, or JSON that `schema` allows.
+   * While it waits, another job can run in its place. A job that runs again gets the stored answer. Rejects with
+   * `ask_timeout` if nobody answers in time, with `question_closed` if an earlier attempt withdrew the question, with
+   * `key_reused` if it asked something else under the same key, and with the signal's reason.
+   */
+  ask(prompt: string, options?: AskOptions): Promise<string>;
+  ask(prompt: string, options: AskSchemaOptions): Promise<unknown>;
+  async ask(prompt: string, options: AskOptions | AskSchemaOptions = {}): Promise<unknown> {
+    const wish = readAsk(this.#nextKey(), prompt, options);
+    const { answer } = await this.#askPerson(wish, options.signal);
+    return JSON.parse(answer);
+  }
+
+  /**
+   * Asks a person for more access than the job has. Resolves with what was granted; rejects with `permission_denied` if
+   * that is denied, and else as `ask` does. The grant is for what the agent does itself: what `authorize`, `readFile`,
+   * `writeFile` and `fetch` allow stays the same.
+   */
+  async requestScope(request: ScopeRequestOptions): Promise<GrantedScope> {
+    if (this.#surroundings.askPerson && !this.#surroundings.mayRequestScope) {
+      const message = `agent ${this.agentRef} may not request a scope: register it with mayRequestScope`;
+      throw new WorkError("permission_denied", message);
+    }
+    const wish = readScopeRequest(this.#nextKey(), request);
+    return grantedOf(await this.#askPerson(wish, request.signal));
+  }
+
+  /** Counted anew by each attempt. */
+  #nextKey(): string {
+    this.#questions += 1;
+    return `#${this.#questions}`;
+  }
+
+  #askPerson(wish: Wish, given: AbortSignal | undefined): Promise<Answered> {
+    const { askPerson } = this.#surroundings;
+    if (askPerson) return askPerson(this.#attempt, wish, { signal: this.signal, given });
+    const message = "an agent in another process than the runtime cannot ask questions";
+    return Promise.reject(new WorkError("permission_denied", message));
   }
 
   /** What was streamed, if anything was. For who runs the handler. */

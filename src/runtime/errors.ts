@@ -6,7 +6,7 @@ import type { JsonObject } from "../wire/work/index.ts";
 export type EndCode = "job_cancelled" | "job_timed_out" | "worker_lost" | "credentials_lost";
 
 /** A closed set. Codes are API and are never renamed; `docs/errors.md` lists them. */
-export type WorkErrorCode = RefusalCode | EndCode | "internal_error";
+export type WorkErrorCode = RefusalCode | EndCode | "ask_timeout" | "internal_error";
 
 export type WorkErrorDetail = {
   /** Whether the same call may succeed later, with nothing else changed; by default, as its code says. */
@@ -53,6 +53,7 @@ const isRetryable: Readonly<Record<WorkErrorCode, boolean>> = {
   question_not_found: false,
   question_closed: false,
   answer_invalid: false,
+  ask_timeout: true,
   job_cancelled: false,
   job_timed_out: true,
   worker_lost: true,

@@ -1,3 +1,9 @@
+export type {
+  AskOptions,
+  AskSchemaOptions,
+  GrantedScope,
+  ScopeRequestOptions,
+} from "./asking.ts";
 export { Attempt, readWord } from "./attempt.ts";
 export { Catalogue, fullName, type Listed, type Offer } from "./catalogue.ts";
 export {

@@ -18,6 +18,10 @@ export const limits = {
   revocationsAtOnce: 16,
   /** What a job has to unwind when the one that asked for it cancels it. */
   cancelGraceMs: 30_000,
+  /** How long a job waits for a person, unless it says otherwise; and how long a scope is granted for. */
+  askTimeoutMs: 180_000,
+  scopeRequestTimeoutMs: 60_000,
+  scopeTtlSeconds: 60,
   /** When the runtime closes, after the time that jobs have to unwind. */
   closeSlackMs: 1_000,
   /** Jobs that one worker in this process runs at a time, unless it says otherwise. */

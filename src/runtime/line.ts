@@ -13,6 +13,8 @@ export class Line {
   /** By the full name of what they offer, in the order in which they came. */
   readonly #offering = new Map<string, Set<Worker>>();
   readonly #runs = new Map<JobId, Worker>();
+  /** Jobs that have paused, and wait for a slot at their worker to go on; the first in line first. */
+  readonly #returning = new Map<Worker, Map<JobId, PromiseWithResolvers<void>>>();
 
   /** Until what it answers is disposed; what the worker has then, it keeps. `has`: what it has already. */
   addWorker(worker: Worker, has: readonly JobId[]): Disposable {
@@ -25,6 +27,7 @@ export class Line {
     return {
       [Symbol.dispose]: () => {
         this.#workers.delete(worker);
+        this.#readmit(worker);
         for (const name of names) {
           const others = this.#offering.get(name);
           others?.delete(worker);
@@ -90,7 +93,54 @@ export class Line {
   release(jobId: JobId): Worker | undefined {
     const worker = this.#runs.get(jobId);
     this.#runs.delete(jobId);
-    if (worker) this.#workers.get(worker)?.delete(jobId);
+    if (!worker) return undefined;
+    this.#workers.get(worker)?.delete(jobId);
+    this.#settle(worker, jobId);
+    this.#readmit(worker);
     return worker;
+  }
+
+  /** Its worker keeps it, and has room for another meanwhile. */
+  pause(jobId: JobId): void {
+    const worker = this.#runs.get(jobId);
+    if (!worker) return;
+    this.#workers.get(worker)?.delete(jobId);
+    this.#readmit(worker);
+  }
+
+  /** It goes on when its worker has room: before jobs that have not begun. `now`: without waiting for that. */
+  resume(jobId: JobId, how?: "now"): Promise<void> | undefined {
+    const worker = this.#runs.get(jobId);
+    const jobs = worker && this.#workers.get(worker);
+    if (!worker || !jobs || jobs.has(jobId)) return undefined;
+    if (how === "now") {
+      jobs.add(jobId);
+      this.#settle(worker, jobId);
+      return undefined;
+    }
+    const returning = this.#returning.get(worker) ?? new Map<JobId, PromiseWithResolvers<void>>();
+    this.#returning.set(worker, returning);
+    const place = returning.get(jobId) ?? Promise.withResolvers<void>();
+    returning.set(jobId, place);
+    this.#readmit(worker);
+    return place.promise;
+  }
+
+  /** Gives free slots to those that go on. A worker that is gone limits nobody. */
+  #readmit(worker: Worker): void {
+    const jobs = this.#workers.get(worker);
+    for (const jobId of [...(this.#returning.get(worker)?.keys() ?? [])]) {
+      if (jobs && jobs.size >= worker.jobsAtOnce) return;
+      jobs?.add(jobId);
+      this.#settle(worker, jobId);
+    }
+  }
+
+  /** It waits for a slot no more, if it did. */
+  #settle(worker: Worker, jobId: JobId): void {
+    const returning = this.#returning.get(worker);
+    returning?.get(jobId)?.resolve();
+    returning?.delete(jobId);
+    if (returning?.size === 0) this.#returning.delete(worker);
   }
 }

@@ -19,6 +19,7 @@ import {
 } from "../core/index.ts";
 import { type Clock, type Outcome, type Plane, SteadyClock } from "../plane/index.ts";
 import type { JsonObject, TraceHeaders } from "../wire/work/index.ts";
+import { Asking, type Signals, type Wish } from "./asking.ts";
 import { Attempt, over } from "./attempt.ts";
 import { Catalogue, fullName, type Offer } from "./catalogue.ts";
 import { type BudgetRest, type DelegateOptions, RunContext, restOf } from "./context.ts";
@@ -79,13 +80,23 @@ export type Around = (
 /** As the job ended; or it goes on without this attempt. */
 export type AttemptOutcome = JobOutcome | { readonly status: "lost"; readonly failure: Failure };
 
-export type IdKind = "job" | "result" | "call" | "delegate" | "reservation" | "credential";
+export type IdKind =
+  | "job"
+  | "result"
+  | "call"
+  | "delegate"
+  | "reservation"
+  | "credential"
+  | "question";
 
 export type AgentOptions = {
   readonly version?: string;
   /** Whether a job may be run again when its worker was lost in the middle of it. */
   readonly isIdempotent?: boolean;
+  /** How many of its jobs run at a time; those that wait for a person do not count. */
   readonly jobsAtOnce?: number;
+  /** Whether its jobs may ask people for more access than they have (`ctx.requestScope`); false by default. */
+  readonly mayRequestScope?: boolean;
 };
 
 /** What somebody asks for. */
@@ -134,6 +145,7 @@ export class Runtime implements Disposable {
   readonly #options: RuntimeOptions;
   readonly #line = new Line();
   readonly #endings: Endings;
+  readonly #asking: Asking;
   /** Of jobs that run, as far as whoever runs them is here. */
   readonly #attempts = new Map<JobId, Attempt>();
   /** How to tell what their attempts are run inside of. */
@@ -159,6 +171,13 @@ export class Runtime implements Disposable {
       submit: (request) => this.submit(request),
       preparationOf: (jobId) => this.#preparations.get(jobId),
     });
+    this.#asking = new Asking({
+      plane: options.plane,
+      newId: options.newId,
+      current: (attempt) => this.#current(attempt),
+      pause: (jobId) => this.#pause(jobId),
+      resume: (jobId, how) => this.#line.resume(jobId, how),
+    });
     const pending = options.plane.peek(({ jobs }) =>
       [...jobs.pending].flatMap((id) => jobs.byId.get(id) ?? []),
     );
@@ -181,7 +200,7 @@ export class Runtime implements Disposable {
     handler: Handler<Context>,
     options: AgentOptions = {},
   ): Disposable {
-    const { version, isIdempotent = false, jobsAtOnce } = options;
+    const { version, isIdempotent = false, jobsAtOnce, mayRequestScope = false } = options;
     const offer: Offer = {
       name,
       ...(version !== undefined && { version }),
@@ -206,6 +225,9 @@ export class Runtime implements Disposable {
       budgetOf: (jobId: JobId) => this.budgetOf(jobId),
       delegate: (parent: Job, wanted: DelegateOptions, trace?: TraceHeaders) =>
         this.delegation.delegate(parent, wanted, trace),
+      askPerson: (attempt: Pick<Attempt, "jobId" | "attempt">, wish: Wish, signals: Signals) =>
+        this.#asking.ask(attempt, wish, signals),
+      mayRequestScope,
       credentialsOf: (jobId: JobId) => this.credentialsOf(jobId),
       rotate: (...rotation: Parameters<Runtime["rotateCredential"]>) =>
         this.rotateCredential(...rotation),
@@ -466,6 +488,14 @@ export class Runtime implements Disposable {
     const worker = this.#line.release(jobId);
     if (!worker) return;
     worker.drop(jobId);
+    this.giveWork(worker);
+  }
+
+  /** The job waits for a person: its worker has room for another. */
+  #pause(jobId: JobId): void {
+    const worker = this.#line.workerOf(jobId);
+    if (!worker) return;
+    this.#line.pause(jobId);
     this.giveWork(worker);
   }
 

@@ -116,6 +116,7 @@ const prefixes: Readonly<Record<IdKind, string>> = {
   delegate: "del",
   reservation: "rsv",
   credential: "cred",
+  question: "q",
 };
 
 export type SceneOptions = Partial<ArcpDoorOptions> & {

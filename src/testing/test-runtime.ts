@@ -1,6 +1,7 @@
-/** A runtime on a plane in memory, with one session to ask for jobs. */
+/** A runtime on a plane, in memory unless it is given a log, with one session to ask for jobs. */
 import assert from "node:assert/strict";
 import { type JobId, type Outcome, sessionId } from "../core/index.ts";
+import type { Log } from "../log/index.ts";
 import type { Plane } from "../plane/index.ts";
 import type { Handler } from "../runtime/in-process.ts";
 import { type JobRequest, Runtime, type RuntimeOptions } from "../runtime/runtime.ts";
@@ -20,8 +21,11 @@ export class TestRuntime implements AsyncDisposable {
     this.clock = clock;
   }
 
-  static async open(options: Partial<RuntimeOptions> = {}): Promise<TestRuntime> {
-    const { plane, clock } = await openPlane();
+  static async open({
+    log,
+    ...options
+  }: Partial<RuntimeOptions> & { readonly log?: Log } = {}): Promise<TestRuntime> {
+    const { plane, clock } = await openPlane(log && { log });
     const onFault = (fault: unknown): void => {
       throw fault;
     };

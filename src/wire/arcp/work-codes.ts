@@ -19,6 +19,7 @@ export type WorkCode =
   | "question_not_found"
   | "question_closed"
   | "answer_invalid"
+  | "ask_timeout"
   | "job_cancelled"
   | "job_timed_out"
   | "limit_reached"
@@ -42,6 +43,7 @@ export const workCodes: Readonly<Record<WorkCode, ErrorCode>> = {
   question_not_found: "INVALID_REQUEST",
   question_closed: "INVALID_REQUEST",
   answer_invalid: "INVALID_REQUEST",
+  ask_timeout: "INTERNAL_ERROR",
   job_cancelled: "CANCELLED",
   job_timed_out: "TIMEOUT",
   limit_reached: "INTERNAL_ERROR",

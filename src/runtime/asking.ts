@@ -1,0 +1,301 @@
+/**
+ * Questions of jobs to people. The question is an entry of the log; here a job waits for its answer. A job that runs
+ * again and asks the same under the same key gets the stored answer, or goes on waiting for the open question.
+ */
+import {
+  type Expected,
+  findQuestion,
+  type JobId,
+  type Question,
+  type ScopeMode,
+  type ScopeRequest,
+  scopeModes,
+  questionId as toQuestionId,
+} from "../core/index.ts";
+import type { Plane } from "../plane/index.ts";
+import { problemOfSchema } from "../wire/answer-schema/index.ts";
+import { type Attempt, over } from "./attempt.ts";
+import { toWorkError, WorkError } from "./errors.ts";
+import { limits } from "./limits.ts";
+
+export type AskOptions = {
+  /** The answer is one of these. */
+  readonly choices?: readonly string[] | undefined;
+  /** 180,000 by default. */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * The job's name for the question. By default the questions of each attempt are numbered in the order in which they
+   * are asked, so that a job that runs again and asks the same in the same order gets the stored answers.
+   */
+  readonly key?: string | undefined;
+  /** Withdraws the question. */
+  readonly signal?: AbortSignal | undefined;
+};
+
+export type AskSchemaOptions = Omit<AskOptions, "choices"> & {
+  /** A JSON Schema: the answer is any JSON that it allows. */
+  readonly schema: Readonly<Record<string, unknown>>;
+};
+
+export type ScopeRequestOptions = Pick<AskOptions, "key" | "signal"> & {
+  /** Shown to the person who decides. */
+  readonly reason: string;
+  readonly read?: readonly string[] | undefined;
+  readonly writePrefix?: string | undefined;
+  /** How long the scope is granted for; 60 by default. */
+  readonly ttlSeconds?: number | undefined;
+  /** `read_only` by default. */
+  readonly mode?: ScopeMode | undefined;
+  /** 60,000 by default. */
+  readonly timeoutMs?: number | undefined;
+};
+
+/** What a person granted. */
+export type GrantedScope = {
+  readonly requestId: string;
+  readonly read: readonly string[];
+  readonly writePrefix?: string;
+  readonly mode: ScopeMode;
+  readonly expiresAt: string;
+};
+
+/** A question as a job asks it. */
+export type Wish = {
+  readonly key: string;
+  readonly prompt: string;
+  readonly expects: Expected;
+  readonly timeoutMs: number;
+};
+
+export type Signals = {
+  /** The job's: it is cancelled, or has ended. */
+  readonly signal: AbortSignal;
+  /** The caller's own, which withdraws the question. */
+  readonly given: AbortSignal | undefined;
+};
+
+export type Answered = Question & { readonly state: "answered" };
+
+export type AskingOptions = {
+  readonly plane: Plane;
+  readonly newId: (kind: "question") => string;
+  /** One that is heard. Throws `attempt_over` otherwise. */
+  readonly current: (attempt: Pick<Attempt, "jobId" | "attempt">) => Attempt;
+  /** Gives the job's slot at its worker to another job. */
+  readonly pause: (jobId: JobId) => void;
+  /** Resolves when the job has a slot again; `now`: at once, even if the worker is full. */
+  readonly resume: (jobId: JobId, how?: "now") => Promise<void> | undefined;
+};
+
+export class Asking {
+  readonly #options: AskingOptions;
+
+  constructor(options: AskingOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Resolves with the answered question. Rejects with `ask_timeout` if nobody answered in time, with the reason of
+   * whichever signal aborts, and otherwise with the code of the refusal.
+   */
+  async ask(
+    { jobId, attempt }: Pick<Attempt, "jobId" | "attempt">,
+    wish: Wish,
+    signals: Signals,
+  ): Promise<Answered> {
+    const { plane, newId, current } = this.#options;
+    const { signal, given } = signals;
+    signal.throwIfAborted();
+    given?.throwIfAborted();
+    const voice = current({ jobId, attempt });
+    const asker = { of: "job", jobId, attempt } as const;
+    const command = {
+      type: "question.ask",
+      questionId: toQuestionId(newId("question")),
+      asker,
+      ...wish,
+    } as const;
+    const asked = await plane.submit(command, { actor: `job/${jobId}` }, ({ questions }) =>
+      findQuestion(questions, asker, wish.key),
+    );
+    const { value: question, refusal } = asked;
+    if (refusal) throw toWorkError(refusal);
+    if (!question) throw toWorkError(over(jobId));
+    // The answer of an earlier attempt needs no waiting, and so no slot is given up.
+    if (question.state !== "open") return answeredOf(question);
+    return answeredOf(
+      await this.#outsideSlot(voice, signal, () => this.#untilClosed(voice, question, signals)),
+    );
+  }
+
+  /** A run that waits for a person leaves its slot to another. Once its job is cancelled, it unwinds without waiting. */
+  async #outsideSlot<Value>(
+    voice: Attempt,
+    signal: AbortSignal,
+    wait: () => Promise<Value>,
+  ): Promise<Value> {
+    const { jobId } = voice;
+    this.#options.pause(jobId);
+    try {
+      return await wait();
+    } finally {
+      await this.#resume(voice, signal);
+    }
+  }
+
+  /** Rejects with the signal's reason. */
+  async #resume(voice: Attempt, signal: AbortSignal): Promise<void> {
+    if (voice.isClosed) return;
+    const { resume } = this.#options;
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    const giveUp = (): void => {
+      if (!voice.isClosed) void resume(voice.jobId, "now");
+      reject(signal.reason);
+    };
+    if (signal.aborted) giveUp();
+    signal.addEventListener("abort", giveUp, { once: true });
+    try {
+      await Promise.race([aborted, resume(voice.jobId)]);
+    } finally {
+      signal.removeEventListener("abort", giveUp);
+    }
+  }
+
+  async #untilClosed(voice: Attempt, question: Question, signals: Signals): Promise<Question> {
+    const { plane } = this.#options;
+    const { signal, given } = signals;
+    const { id } = question;
+    try {
+      const either = given ? AbortSignal.any([signal, given]) : signal;
+      const { value: closed, refusal } = await plane.untilClosed(id, { signal: either });
+      if (refusal) throw toWorkError(refusal);
+      if (!closed) throw toWorkError(over(voice.jobId));
+      return closed;
+    } catch (error) {
+      // With its job the core closes the question itself, or keeps it for the next attempt.
+      if (!signal.aborted) await this.#withdraw(voice, question);
+      throw error;
+    }
+  }
+
+  /** Nobody waits for it any more. Nothing happens to a question that is no longer open. */
+  async #withdraw({ jobId, attempt, isClosed }: Attempt, { key }: Question): Promise<void> {
+    if (isClosed) return;
+    const asker = { of: "job", jobId, attempt } as const;
+    const command = { type: "question.withdraw", asker, key } as const;
+    await this.#options.plane.submit(command, { actor: `job/${jobId}` }, () => undefined);
+  }
+}
+
+function answeredOf(question: Question): Answered {
+  const { id } = question;
+  const details = { question_id: id };
+  switch (question.state) {
+    case "answered":
+      return question;
+    case "open":
+      throw new WorkError("internal_error", `question ${id} is open`, { details });
+    case "closed":
+      if (question.reason === "timed_out") {
+        const message = `question ${id} was not answered in time`;
+        throw new WorkError("ask_timeout", message, { details });
+      }
+      throw new WorkError("question_closed", `question ${id} was closed: ${question.reason}`, {
+        details,
+      });
+  }
+}
+
+/** What `ctx.ask` was called with. Agents are not always type-checked. Throws `invalid_argument`. */
+export function readAsk(
+  key: string,
+  prompt: unknown,
+  options: AskOptions & { readonly schema?: unknown },
+): Wish {
+  const { choices, schema, timeoutMs = limits.askTimeoutMs } = options;
+  return {
+    key: readKey(key, options.key),
+    prompt: readText("prompt", prompt),
+    expects: readExpected(choices, schema),
+    timeoutMs: readMs("timeoutMs", timeoutMs),
+  };
+}
+
+function readExpected(choices: unknown, schema: unknown): Expected {
+  if (choices !== undefined && schema !== undefined) {
+    throw invalid("schema", "cannot be given together with choices");
+  }
+  if (choices !== undefined) return { of: "choice", choices: readTexts("choices", choices) };
+  if (schema === undefined) return { of: "text" };
+  const problem = problemOfSchema(schema);
+  if (problem !== undefined) throw invalid("schema", problem);
+  return { of: "json", schema: JSON.stringify(schema) };
+}
+
+/** The same for `ctx.requestScope`. */
+export function readScopeRequest(key: string, options: ScopeRequestOptions): Wish {
+  const { read = [], writePrefix, ttlSeconds = limits.scopeTtlSeconds, mode } = options;
+  const prompt = readText("reason", options.reason);
+  if (prompt.trim() === "") throw invalid("reason", "must not be blank");
+  const scope: ScopeRequest = {
+    read: readTexts("read", read),
+    ...(writePrefix !== undefined && { writePrefix: readText("writePrefix", writePrefix) }),
+    mode: readMode(mode),
+    ttlMs: readMs("ttlSeconds", ttlSeconds, 1_000),
+  };
+  return {
+    key: readKey(key, options.key),
+    prompt,
+    expects: { of: "scope", scope },
+    timeoutMs: readMs("timeoutMs", options.timeoutMs ?? limits.scopeRequestTimeoutMs),
+  };
+}
+
+/** Throws `permission_denied` if the person said no. */
+export function grantedOf({ id, answer, atMs, expects }: Answered): GrantedScope {
+  if (expects.of !== "scope") throw new WorkError("internal_error", `${id} asked for no scope`);
+  const said: { readonly granted: boolean; readonly reason?: string } = JSON.parse(answer);
+  if (!said.granted) {
+    const message = said.reason || "a person denied the scope";
+    throw new WorkError("permission_denied", message, { details: { request_id: id } });
+  }
+  const { read, writePrefix, mode, ttlMs } = expects.scope;
+  return {
+    requestId: id,
+    read,
+    ...(writePrefix !== undefined && { writePrefix }),
+    mode,
+    expiresAt: new Date(atMs + ttlMs).toISOString(),
+  };
+}
+
+function readKey(counted: string, given: unknown): string {
+  return given === undefined ? counted : readText("key", given);
+}
+
+function readText(path: string, value: unknown): string {
+  if (typeof value === "string") return value;
+  throw invalid(path, "must be a string");
+}
+
+function readTexts(path: string, value: unknown): readonly string[] {
+  const isList = Array.isArray(value) && value.every((item) => typeof item === "string");
+  if (isList) return [...value];
+  throw invalid(path, "must be a list of strings");
+}
+
+function readMode(mode: unknown = "read_only"): ScopeMode {
+  const known = scopeModes.find((one) => one === mode);
+  if (known !== undefined) return known;
+  throw invalid("mode", `must be one of ${scopeModes.join(", ")}`);
+}
+
+/** Whole milliseconds: they are added to a time of the log. */
+function readMs(path: string, value: unknown, factor = 1): number {
+  if (typeof value === "number") return Math.ceil(value * factor);
+  throw invalid(path, "must be a number");
+}
+
+function invalid(path: string, problem: string): WorkError {
+  return new WorkError("invalid_argument", `${path}: ${problem}`, { details: { path } });
+}
