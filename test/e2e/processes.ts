@@ -65,7 +65,8 @@ export async function openSmallDisk(megabytes: number): Promise<SmallDisk | unde
   const [said] = await Promise.race([once(holder.stdout, "data"), once(holder, "close")]).catch(
     (cause: unknown) => [cause],
   );
-  if (String(said) === "mounted\n") {
+  // Without buffering (PYTHONUNBUFFERED) the end of the line comes later.
+  if (String(said).trim() === "mounted") {
     const path = `/proc/${holder.pid}/root${directory.path}`;
     const close = (): void => {
       holder.stdin.end();
@@ -75,6 +76,7 @@ export async function openSmallDisk(megabytes: number): Promise<SmallDisk | unde
     const enter = ["nsenter", ...target, "--"];
     return { path, pathInside: directory.path, enter, [Symbol.dispose]: close };
   }
+  holder.stdin.end();
   directory[Symbol.dispose]();
   assert(process.env["CI"] !== "true", `no file system was mounted in a user namespace: ${said}`);
   return undefined;

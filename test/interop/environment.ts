@@ -50,10 +50,11 @@ export async function pip(directory: string, ...words: readonly string[]): Promi
 /** Not every Python comes with pip or with the means to install it, so ours is in the repository. */
 const wheel = fileURLToPath(new URL("./pip-26.3-py3-none-any.whl", import.meta.url));
 
-/** Unpacked, because Python does not keep compiled modules of an archive. */
+/** Unpacked and compiled: otherwise every call compiles pip again, where Python may not write compiled modules. */
 function pipDirectory(): Promise<string> {
   const make = async (directory: string): Promise<void> => {
     await run("python3", ["-m", "zipfile", "--extract", wheel, directory]);
+    await run("python3", ["-m", "compileall", "-q", directory]);
   };
   return cached({ name: "pip", version: wheel, make });
 }
