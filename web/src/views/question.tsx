@@ -93,8 +93,8 @@ function Ended({
 
 const modes = {
   read_only: "read only",
-  read_write_overlay: "write to a copy",
-  read_write_direct: "write",
+  read_write_overlay: "changes go to a copy",
+  read_write_direct: "changes are direct",
 } as const;
 
 function Scope({ scope }: { readonly scope: NonNullable<Question["scope"]> }): JSX.Element {
@@ -194,7 +194,7 @@ function Buttons({
     <>
       {choices.map(({ label, value }) => (
         <button type="button" key={label} disabled={isBusy} onClick={() => onChoose(value)}>
-          <Said text={label} />
+          <Said text={label} lengthMax={Number.POSITIVE_INFINITY} />
         </button>
       ))}
     </>
@@ -237,7 +237,7 @@ function FieldRow({
     field.kind === "several" || (field.kind === "one" && field.choices.length <= radiosMax);
   if (isGroup) {
     return (
-      <fieldset class="entry">
+      <fieldset class={isAlone ? "entry alone" : "entry"}>
         <legend>{title}</legend>
         {field.choices.map(({ label }, index) => (
           <label class="choice" key={label}>
@@ -250,7 +250,7 @@ function FieldRow({
     );
   }
   return (
-    <div class="entry">
+    <div class={isAlone ? "entry alone" : "entry"}>
       <label for={id}>{title}</label>
       <Control id={id} field={field} name={name} />
       {note}
