@@ -310,6 +310,43 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     });
   });
 
+  test("an open question puts a dot on the icon, and notifies those who switched it on", async (t) => {
+    const daemon = await start(t);
+    const page = await visit(t, daemon.link);
+    await page.addInitScript(recordNotifications);
+    await page.goto(daemon.url);
+    const agentId = await daemon.register("payer");
+    const ask = (prompt: string) => daemon.call("askQuestion", { agentId, prompt });
+    const hasDot = async (): Promise<boolean> => {
+      const address = await page.locator("link[rel=icon]").getAttribute("href");
+      return /icon-dot/.test(address ?? "");
+    };
+    const told = (): Promise<unknown> => page.evaluate("window.told");
+    await ask("Pay 3 EUR?");
+    await until(hasDot);
+    await page.getByRole("button", { name: "notifications of questions: off" }).click();
+    const on = page.getByRole("button", { name: "notifications of questions: on" });
+    await on.waitFor();
+    await ask("Pay 7 EUR?");
+    await shows(page, ".need", /Pay 7 EUR\?/);
+    await until(async () => JSON.stringify(await told()) === '[["payer","asks: Pay 7 EUR?"]]');
+
+    await page.reload();
+    await on.waitFor();
+    await shows(page, ".need", /Pay 7 EUR\?/);
+    assert.deepEqual(await told(), [], "what was open before is no news");
+    assert.equal(await hasDot(), true);
+    const icon = await page.locator("link[rel=icon]").getAttribute("href");
+    assert.equal((await fetch(daemon.url + icon)).status, 200);
+
+    await on.click();
+    await ask("Pay 9 EUR?");
+    await shows(page, ".need", /Pay 9 EUR\?/);
+    assert.deepEqual(await told(), []);
+    await daemon.call("deregisterAgent", { agentId });
+    await until(async () => !(await hasDot()));
+  });
+
   test("a row of the tasks says what it needs and when it is ready", async (t) => {
     const daemon = await start(t);
     await daemon.call("createTask", { type: "ocr", requiredTools: ["scanner"], delayMs: 600_000 });
@@ -909,6 +946,21 @@ const countListeners = `
   document.removeEventListener = (...words) => {
     window.listening -= 1;
     removeEventListener.apply(document, words);
+  };
+`;
+
+/** Instead of the browser's own, which needs somebody at a screen. */
+const recordNotifications = `
+  window.told = [];
+  window.Notification = class {
+    static permission = localStorage.getItem("permission") ?? "default";
+    static async requestPermission() {
+      localStorage.setItem("permission", "granted");
+      return (this.permission = "granted");
+    }
+    constructor(title, { body }) {
+      window.told.push([title, body]);
+    }
   };
 `;
 

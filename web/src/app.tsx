@@ -1,6 +1,7 @@
 /** The frame: where one is, how the connection stands, and the view. */
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
+import { alertOf, canNotify, isNotifying, switchNotifications } from "./alerts.ts";
 import { useAnswer } from "./ask.ts";
 import { KeysHelp, showKeys } from "./keys.tsx";
 import { limits } from "./limits.ts";
@@ -11,6 +12,7 @@ import { Confirmation, ReadOnlyMark } from "./parts/act.tsx";
 import { Icon, Mark } from "./parts/icon.tsx";
 import { Ago } from "./parts/time.tsx";
 import { route, type ViewName, views } from "./route.ts";
+import { mayWrite } from "./session.ts";
 import { nextTheme, theme } from "./theme.ts";
 import { AgentsView } from "./views/agents.tsx";
 import { CoordinationView } from "./views/coordination.tsx";
@@ -65,6 +67,9 @@ function Header(): JSX.Element {
   useEffect(() => {
     document.title = `${needed > 0 ? `(${needed}) ` : ""}Tipstaff${isLost ? " · lost" : ""}`;
   }, [needed, isLost]);
+  useEffect(() => {
+    if (attention) alertOf(attention.items);
+  }, [attention]);
   return (
     <header class="top">
       <a class="brand" href="/">
@@ -90,6 +95,7 @@ function Header(): JSX.Element {
       </button>
       <ReadOnlyMark />
       <ConnectionState />
+      <NotificationSwitch />
       <button
         type="button"
         class="plain"
@@ -103,6 +109,23 @@ function Header(): JSX.Element {
         <kbd>?</kbd>
       </button>
     </header>
+  );
+}
+
+/** Only for those who may act: questions are not shown to others. */
+function NotificationSwitch(): JSX.Element | null {
+  if (!canNotify || !mayWrite.value) return null;
+  const words = `notifications of questions: ${isNotifying.value ? "on" : "off"}`;
+  return (
+    <button
+      type="button"
+      class="plain"
+      aria-label={words}
+      title={words}
+      onClick={() => void switchNotifications()}
+    >
+      <Icon name={isNotifying.value ? "bell" : "bellOff"} />
+    </button>
   );
 }
 
