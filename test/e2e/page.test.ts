@@ -214,6 +214,36 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     await shows(page, ".happening li:first-child", /late registered/);
   });
 
+  test("what needs a person is snoozed or dismissed, and other rows stay in place", async (t) => {
+    const daemon = await start(t);
+    const page = await visit(t, daemon.link);
+    for (const name of ["first", "second"]) {
+      const agentId = await daemon.register(name);
+      await daemon.call("heartbeat", { agentId, activity: { state: "waiting", note: "go on?" } });
+    }
+    const press = async (name: string, button: string): Promise<void> => {
+      const row = page.locator(".need", { hasText: name });
+      await row.getByRole("button", { name: button }).click();
+    };
+    await press("first", "Snooze");
+    await shows(page, ".notice", /first is snoozed for an hour/);
+    await shows(page, '.need[data-over="true"]', /first.*over/s);
+    assert.equal(await page.locator(".need").count(), 2);
+    await press("second", "Dismiss");
+    await shows(page, ".notice", /second is dismissed/);
+    await page.mouse.move(5, 5);
+    await page.locator(".brand").focus();
+    await shows(page, ".needs", /Nothing needs you/);
+    const { items } = await daemon.call("getAttention", { dismissed: true });
+    assert.deepEqual(
+      items.map(({ name, dismissed }) => [name, dismissed?.untilMs !== undefined]),
+      [
+        ["first", true],
+        ["second", false],
+      ],
+    );
+  });
+
   test("a click on a choice answers the question where it stands", async (t) => {
     const daemon = await start(t);
     const page = await visit(t, daemon.link);
@@ -227,6 +257,8 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     assert.deepEqual(await row.locator(".answer button").allInnerTexts(), choices);
     await row.getByRole("button", { name: "pay now" }).click();
     await shows(page, ".need .ended", /answered by dashboard: pay now, \d+ s ago/);
+    await shows(page, ".happening li", /payer asks: Pay 3 EUR\?/);
+    await shows(page, ".happening li", /payer was answered by dashboard/);
     const { state, answer, answeredBy } = await daemon.call("getQuestion", {
       questionId: first.id,
     });

@@ -166,6 +166,7 @@ export function sentenceOf(entry: Entry): readonly Part[] {
 
 /** What is not told to this page is left out. */
 function workSentence(entry: WorkEntry): readonly Part[] {
+  if (entry.question) return questionSentence(entry.question);
   const job: Part = {
     jobId: entry.id,
     href: jobAddress(entry.id),
@@ -196,6 +197,23 @@ function workSentence(entry: WorkEntry): readonly Part[] {
       const name: Part = what === "job" ? job : { name: entry.id };
       return [`${what} `, name, ` ${happened}`];
     }
+  }
+}
+
+function questionSentence({
+  asker: { kind, id },
+  state,
+  prompt,
+  answeredBy,
+}: NonNullable<WorkEntry["question"]>): readonly Part[] {
+  const asker: Part = kind === "agent" ? agent(id) : { jobId: id, href: jobAddress(id) };
+  switch (state) {
+    case "open":
+      return [asker, " asks", ...because(prompt)];
+    case "answered":
+      return [asker, " was answered", ...by(answeredBy)];
+    case "closed":
+      return ["the question of ", asker, " was closed", ...because(prompt)];
   }
 }
 
