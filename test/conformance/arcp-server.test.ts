@@ -78,7 +78,10 @@ test("[ARCP-199] agents are registered with and without versions, and a vendor's
   await using client = await connect(server);
   const { name, version } = client.welcome.runtime;
   assert.deepEqual([name, version], ["mine", "3.0"]);
-  assert.deepEqual(client.welcome.vendor, { "x-vendor.acme.search": true });
+  assert.deepEqual(client.welcome.vendor, {
+    "x-vendor.acme.search": true,
+    "x-vendor.runctx.answer": {},
+  });
   assert.deepEqual(client.features, ["agent_versions"]);
   assert.deepEqual(client.agents, [
     { name: "echo", versions: [], default: undefined },

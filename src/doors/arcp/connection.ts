@@ -16,6 +16,7 @@ import { type Follower, isDelegated, traceIdOf } from "../../runtime/index.ts";
 import type { Frame, Transport } from "../../transport/index.ts";
 import {
   ArcpError,
+  answerType,
   type ChunkSize,
   type Dialect,
   dialects,
@@ -185,7 +186,8 @@ export class Connection implements Outlet {
         if (this.#session) this.#handle(this.#session, effect.envelope);
         return;
       case "vendor":
-        this.#handleVendor(effect.envelope);
+        if (effect.envelope.type !== answerType) this.#handleVendor(effect.envelope);
+        else if (this.#session) this.#handle(this.#session, effect.envelope);
         return;
       case "pong": {
         const receivedAtMs = this.#options.clock.nowMs();
@@ -370,7 +372,7 @@ export class Connection implements Outlet {
       heartbeatIntervalSec: heartbeatMs / 1_000,
       features: known.features,
       agents: runtime.catalogue.list(),
-      vendor: this.#options.capabilities ?? {},
+      vendor: { ...this.#options.capabilities, [answerType]: {} },
     });
     this.#say("session.welcome", welcome);
     telling.start();

@@ -17,18 +17,22 @@ import type { Outcome } from "../../plane/index.ts";
 import { type JobRequest, type Submitted, traceIdOf } from "../../runtime/index.ts";
 import {
   ArcpError,
+  answeredType,
+  answerType,
   type Dialect,
   dialects,
   type Envelope,
   type JsonObject,
   type Problem,
   printAccepted,
+  printAnswered,
   printCancelled,
   printJobError,
   printJobs,
   printSessionError,
   printSubscribed,
   readAck,
+  readAnswer,
   readCancel,
   readSubscribe,
   readUnsubscribe,
@@ -39,6 +43,7 @@ import { decodeList, decodeSubmit, encodeCursor, type PageRequest } from "./deco
 import { encodeAccepted, encodeEntry, encodeSubscribed } from "./encode.ts";
 import { failureOf, toArcpError } from "./errors.ts";
 import { limits } from "./limits.ts";
+import { answerQuestion } from "./questions.ts";
 import type { ArcpDoorOptions, Observation } from "./settings.ts";
 import type { Send, Telling } from "./telling.ts";
 
@@ -76,6 +81,8 @@ export function handle(options: ArcpDoorOptions, asking: Asking, envelope: Envel
       return list(options, asking, envelope);
     case "session.ack":
       return acknowledge(options, asking, envelope);
+    case answerType:
+      return answer(options, asking, envelope);
     default:
       // A pong: that it came is all it says.
       return;
@@ -231,6 +238,26 @@ function cancel(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): v
   // Before the end of a job that nobody worked on yet, which comes at once.
   const place = { after, needs: outcome.value.needs };
   asking.telling.answer(() => asking.send("job.cancelled", payload, about), place);
+}
+
+/** Who may subscribe to a job may answer its questions: it sees them. */
+function answer(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): void {
+  const read = readAnswer(envelope);
+  if (read.problem) return refuse(asking, envelope.id, invalid(read.problem));
+  const { plane } = options;
+  const { jobId, questionId } = read.value;
+  const job = plane.peek(({ jobs }) => jobs.byId.get(toJobId(jobId)));
+  const maySee = job !== undefined && isSeen(options, asking, job, "subscribe");
+  const after = plane.lastSequence;
+  const answered = answerQuestion(plane, read.value, { principal: asking.principal, maySee });
+  if (answered.refusal) {
+    const error = toArcpError(answered.refusal, answered.details);
+    return asking.telling.answer(refusal(asking, envelope.id, error, jobId));
+  }
+  const payload = printAnswered({ jobId, questionId, requestId: envelope.id });
+  const about = { jobId, traceId: job && traceIdOf(job) };
+  const send: Send = () => asking.send(answeredType, payload, about);
+  asking.telling.answer(send, { after, needs: answered.needs });
 }
 
 /** Names the job, but has no number: nothing has happened to it (ARCP-114). */

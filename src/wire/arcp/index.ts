@@ -107,6 +107,16 @@ export {
   readCredentials,
 } from "./parts.ts";
 export {
+  answeredType,
+  answerType,
+  printAnswer,
+  printAnswered,
+  type QuestionAnswer,
+  type QuestionAnswered,
+  readAnswer,
+  readAnswered,
+} from "./questions.ts";
+export {
   type ClientName,
   type Hello,
   type ListJobs,

@@ -1,0 +1,79 @@
+/** Answers to the questions of jobs, from whoever may see the job. */
+import {
+  isQuestionSeenBy,
+  type Question,
+  type Refusal,
+  jobId as toJobId,
+  questionId as toQuestionId,
+} from "../../core/index.ts";
+import type { Plane } from "../../plane/index.ts";
+import { problemOfAnswer } from "../../wire/answer-schema/index.ts";
+import type { JsonObject, QuestionAnswer } from "../../wire/arcp/index.ts";
+
+export type Answerer = {
+  readonly principal: string;
+  /** Whether the principal may see a job of another's. */
+  readonly maySee: boolean;
+};
+
+/** Refused, or how far the log must be durable before the answer counts. */
+export type Answered =
+  | { readonly needs: number; readonly refusal?: never }
+  | { readonly refusal: Refusal; readonly details: JsonObject };
+
+/** Decides at once. A question of another job than the one that is named is not there. */
+export function answerQuestion(
+  plane: Plane,
+  { jobId, questionId, answer, idempotencyKey: key }: QuestionAnswer,
+  { principal, maySee }: Answerer,
+): Answered {
+  const id = toQuestionId(questionId);
+  const by = { name: principal, principal, maySee };
+  const question = plane.peek(({ questions }) => questions.byId.get(id));
+  const isOfJob = question?.asker.of === "job" && question.asker.jobId === toJobId(jobId);
+  if (!isOfJob || !isQuestionSeenBy(question, by)) {
+    const message = `there is no question ${questionId} of job ${jobId}`;
+    return refused({ code: "question_not_found", message });
+  }
+  const problem = question.state === "open" ? problemOf(question, answer) : undefined;
+  if (problem !== undefined) {
+    const message = `question ${questionId}: the answer ${problem}`;
+    return refused({ code: "answer_invalid", message });
+  }
+  const command = {
+    type: "question.answer",
+    questionId: id,
+    answer: JSON.stringify(answer),
+    by,
+    ...(key !== undefined && { key }),
+  } as const;
+  const outcome = plane.carryOut(command, { actor: `principal/${principal}` }, (state) => ({
+    needs: state.lastSequence,
+  }));
+  return outcome.refusal ? refused(outcome.refusal) : outcome.value;
+}
+
+function problemOf({ expects }: Question, answer: unknown): string | undefined {
+  return expects.of === "json" ? problemOfAnswer(JSON.parse(expects.schema), answer) : undefined;
+}
+
+/** ARCP has one code for all that is wrong with a request: the details say which it is, and who was first. */
+function refused(refusal: Refusal): Answered {
+  const { code, question } = refusal;
+  return { refusal, details: { original_code: code, ...(question && endOf(question)) } };
+}
+
+function endOf(question: Question): JsonObject {
+  switch (question.state) {
+    case "open":
+      return {};
+    case "answered": {
+      const { by, atMs } = question;
+      return { outcome: "answered", by, at: new Date(atMs).toISOString() };
+    }
+    case "closed": {
+      const { reason, atMs } = question;
+      return { outcome: reason, at: new Date(atMs).toISOString() };
+    }
+  }
+}
