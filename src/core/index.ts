@@ -5,6 +5,7 @@ export {
   namesAddress,
   type Operation,
 } from "./capabilities.ts";
+export { type Cost, costIn, type Spendings, withSpent } from "./costs.ts";
 export {
   type Credential,
   type Credentials,
@@ -102,6 +103,7 @@ export {
 } from "./ids.ts";
 export {
   chainOf,
+  costOf,
   countTold,
   type EndStatus,
   findAsked,

@@ -2,6 +2,7 @@
  * What is kept of jobs, and how it is found again: by id, by who asked, by key, by when it is due. What a job may
  * do, and what follows from it, is in `jobs.ts`.
  */
+import { parseSpending, printSpending, type SpendingRow, type Spendings } from "./costs.ts";
 import * as grants from "./grants.ts";
 import type { JobId, SessionId } from "./ids.ts";
 import type { Job, Key } from "./jobs.ts";
@@ -14,6 +15,8 @@ export type Jobs = {
   /** JSON, of those that may be started yet. */
   readonly inputs: ReadonlyMap<JobId, string>;
   readonly budgets: ReadonlyMap<JobId, grants.Budget>;
+  /** What each has spent, with a budget or without. Not of jobs from a snapshot of version 0.1.0, which did not count it. */
+  readonly spendings: ReadonlyMap<JobId, Spendings>;
   /** What is set aside for work that is under way, by what the job calls it. */
   readonly reservations: ReadonlyMap<JobId, ReadonlyMap<string, readonly grants.Amount[]>>;
   readonly tallies: ReadonlyMap<JobId, Readonly<Tally>>;
@@ -40,6 +43,7 @@ export type OwnJobs = {
   readonly byId: Map<JobId, Job>;
   readonly inputs: Map<JobId, string>;
   readonly budgets: Map<JobId, grants.Budget>;
+  readonly spendings: Map<JobId, Spendings>;
   readonly reservations: Map<JobId, Map<string, readonly grants.Amount[]>>;
   readonly tallies: Map<JobId, Tally>;
   readonly children: Map<JobId, Set<JobId>>;
@@ -74,6 +78,7 @@ export function emptyJobs(): OwnJobs {
     byId: new Map(),
     inputs: new Map(),
     budgets: new Map(),
+    spendings: new Map(),
     reservations: new Map(),
     tallies: new Map(),
     children: new Map(),
@@ -102,6 +107,7 @@ export function putJob(jobs: OwnJobs, job: Job): void {
     roll.add(id, job.place);
     jobs.byPrincipal.set(principal, roll);
     jobs.tallies.set(id, emptyTally());
+    jobs.spendings.set(id, []);
     if (parentId !== undefined) {
       put(jobs.children, parentId, id);
       fileAgain(jobs, parentId);
@@ -183,6 +189,7 @@ export function deleteJob(jobs: OwnJobs, id: JobId): void {
   if (ended?.size === 0) shelf.delete(principal);
   jobs.pending.delete(id);
   jobs.budgets.delete(id);
+  jobs.spendings.delete(id);
   jobs.reservations.delete(id);
   jobs.tallies.delete(id);
   jobs.due.delete(id);
@@ -227,6 +234,8 @@ export type JobRow = {
   readonly job: Job;
   readonly input?: string;
   readonly budget: readonly grants.CounterRow[];
+  /** Version 0.1.0 did not count it. */
+  readonly spendings?: readonly SpendingRow[];
   readonly reservations: readonly (readonly [id: string, amounts: readonly string[]])[];
   readonly tally: Omit<Tally, "byKind"> & {
     readonly byKind: readonly (readonly [string, number])[];
@@ -237,20 +246,24 @@ export function rowOfJob(jobs: Jobs, job: Job): JobRow {
   const input = jobs.inputs.get(job.id);
   const open = jobs.reservations.get(job.id) ?? new Map<string, readonly grants.Amount[]>();
   const tally = jobs.tallies.get(job.id) ?? emptyTally();
+  const spendings = jobs.spendings.get(job.id);
   return {
     job,
     ...(input !== undefined && { input }),
     budget: budgetOf(jobs, job.id).map(grants.printCounter),
+    ...(spendings && { spendings: spendings.map(printSpending) }),
     reservations: [...open].map(([id, amounts]) => [id, amounts.map(grants.printAmount)]),
     tally: { ...tally, byKind: [...tally.byKind] },
   };
 }
 
 export function putJobRow(jobs: OwnJobs, row: JobRow): void {
-  const { job, input, budget, reservations, tally } = row;
+  const { job, input, budget, spendings, reservations, tally } = row;
   putJob(jobs, job);
   if (input !== undefined) keepInput(jobs, job.id, input);
   jobs.budgets.set(job.id, budget.map(grants.parseCounter));
+  if (spendings) jobs.spendings.set(job.id, spendings.map(parseSpending));
+  else jobs.spendings.delete(job.id);
   jobs.tallies.set(job.id, { ...tally, byKind: new Map(tally.byKind) });
   if (reservations.length === 0) return;
   const open = reservations.map(([id, amounts]): [string, readonly grants.Amount[]] => [

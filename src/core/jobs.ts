@@ -12,6 +12,7 @@
  * What a job says goes into the log, as events of its own stream, and is not kept here; only counted. Its
  * input is kept while it may be needed again.
  */
+import { type Cost, costIn, withSpent } from "./costs.ts";
 import type { Made } from "./credentials.ts";
 import { accept, type Decision, type Refused, refuse } from "./decision.ts";
 import type { Failure } from "./failure.ts";
@@ -779,6 +780,11 @@ export function chainOf(jobs: Jobs, job: Job): grants.Chain {
   ];
 }
 
+/** What a job has cost in each currency. All that people and programs are told of it comes from here. */
+export function costOf(jobs: Jobs, id: JobId): readonly Cost[] {
+  return costIn(jobs.spendings.get(id), budgetOf(jobs, id));
+}
+
 function lineageOf(jobs: Jobs, jobId: JobId): readonly JobId[] {
   const lineage: JobId[] = [];
   for (let id: JobId | undefined = jobId; id !== undefined; id = jobs.byId.get(id)?.parentId) {
@@ -861,6 +867,7 @@ export function evolve(
       open?.delete(reservationId);
       if (open?.size === 0) jobs.reservations.delete(jobId);
       putBudgets(jobs, jobId, (budgets) => grants.settle(budgets, { reserved, actual }));
+      for (const amount of actual) countSpent(jobs, jobId, amount);
       return;
     }
     case "job.cancelling": {
@@ -931,8 +938,22 @@ function count(
   if (workerSequence !== undefined) tally.workerSequence = workerSequence;
   // Kinds with a dot are vendors', of which there may be any number; nobody passes over those.
   if (!kind.includes(".")) tally.byKind.set(kind, (tally.byKind.get(kind) ?? 0) + 1);
-  if (spent) putBudgets(jobs, jobId, (budgets) => grants.spend(budgets, spent));
+  if (spent) {
+    putBudgets(jobs, jobId, (budgets) => grants.spend(budgets, spent));
+    countSpent(jobs, jobId, spent);
+  }
   if (told !== undefined) jobs.budgets.set(jobId, grants.withTold(budgetOf(jobs, jobId), told));
+}
+
+/** As its own part in the job, and as its children's part in every job above it. */
+function countSpent(jobs: OwnJobs, jobId: JobId, amount: grants.Amount): void {
+  for (const id of lineageOf(jobs, jobId)) {
+    const spendings = jobs.spendings.get(id);
+    if (!spendings) continue;
+    const part = id === jobId ? "own" : "children";
+    const budget = budgetOf(jobs, id);
+    jobs.spendings.set(id, withSpent(spendings, amount, { part, budget }));
+  }
 }
 
 function putBudgets(

@@ -45,6 +45,8 @@ export const limits = {
   endedJobsWithKeyMax: 20_000,
   endedJobKeptMs: 86_400_000,
   delegationDepthMax: 8,
+  /** In what one job has spent, besides those of its budget. An agent can make up any number of them. */
+  currenciesMax: 16,
   /** What one job has set aside and not settled. */
   reservationsMax: 1_000,
   /** Credentials that were made for jobs and not revoked yet, of all jobs. Above that no more are made. */
