@@ -1,4 +1,4 @@
-/** Looks why a job says nothing, for as long as it does not: it may wait for a worker, or its worker may be away. */
+/** Looks again and again how a job stands, and so why it says nothing: it may wait for a worker, or its worker may be away. */
 import { limits } from "./limits.ts";
 
 export class Lookout implements Disposable {
@@ -20,19 +20,17 @@ export class Lookout implements Disposable {
   hear(): void {
     this.#heard += 1;
     this.#tell("");
-    this.#wait(limits.lullLookMs);
   }
 
   #wait(ms: number): void {
-    clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#look(), ms);
   }
 
   async #look(): Promise<void> {
     const heard = this.#heard;
     const lull = await this.#ask(this.#gone.signal);
-    if (this.#gone.signal.aborted || this.#heard !== heard) return;
-    this.#tell(lull);
+    if (this.#gone.signal.aborted) return;
+    if (this.#heard === heard) this.#tell(lull);
     this.#wait(limits.lullLookMs);
   }
 

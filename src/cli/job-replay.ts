@@ -1,5 +1,6 @@
 /** `tipstaff job replay`: what a job said, out of the log; the daemon may be gone. */
-import { replayJob } from "../doors/arcp/index.ts";
+import { printDecimal } from "../core/index.ts";
+import { costInLog, replayJob } from "../doors/arcp/index.ts";
 import { LogError, LogReader } from "../log/index.ts";
 import { printable } from "../terminal/index.ts";
 import { Assembly, normaliseBody } from "../wire/arcp/index.ts";
@@ -7,6 +8,7 @@ import { exits } from "./exits.ts";
 import { type Failure, no } from "./failure.ts";
 import { isMeant, isWholeId, onlyJob } from "./job-ids.ts";
 import { JobTeller, lookIn } from "./job-teller.ts";
+import { spentOf } from "./job-words.ts";
 import { dataDirectoryFrom, printPath } from "./paths.ts";
 import type { Values } from "./table.ts";
 
@@ -26,8 +28,8 @@ async function tell(values: Values, log: LogReader, jobId: string): Promise<numb
   let assembly: Assembly | undefined;
   for await (const part of replayJob(log, jobId)) {
     if ("accepted" in part) {
-      const { agent, grant } = part.accepted;
-      teller = new JobTeller({ jobId, agent, lease: grant.capabilities }, lookIn(values));
+      const { agent } = part.accepted;
+      teller = new JobTeller({ jobId, agent }, lookIn(values));
       continue;
     }
     teller ??= new JobTeller({ jobId, agent: "" }, lookIn(values));
@@ -44,6 +46,7 @@ async function tell(values: Values, log: LogReader, jobId: string): Promise<numb
       if (!teller.isHeard) return exits.ok;
       continue;
     }
+    teller.setCost(await readCost(log, jobId));
     if (part.said.type === "job.error") {
       const { code, message } = payload;
       const ended = { code: String(code), message: String(message) };
@@ -54,6 +57,16 @@ async function tell(values: Values, log: LogReader, jobId: string): Promise<numb
   }
   if (teller) return exits.ok;
   throw unknown(values, jobId);
+}
+
+/** In the words of `job list`. */
+async function readCost(log: LogReader, jobId: string): Promise<string> {
+  const cost = (await costInLog(log, jobId)).map(({ currency, total, cap }) => ({
+    currency,
+    total: printDecimal(total),
+    ...(cap && { cap: printDecimal(cap) }),
+  }));
+  return spentOf({ cost });
 }
 
 /** Its id, or a part of the id of one that the log tells of. */

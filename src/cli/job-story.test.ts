@@ -4,12 +4,8 @@ import { normaliseBody } from "../wire/arcp/index.ts";
 import { JobStory, type Line } from "./job-story.ts";
 
 class Teller {
-  readonly #story: JobStory;
+  readonly #story = new JobStory();
   #atMs = 0;
-
-  constructor(...budget: readonly string[]) {
-    this.#story = new JobStory(budget);
-  }
 
   say(kind: string, body: object, afterMs = 0): readonly string[] {
     this.#atMs += afterMs;
@@ -47,15 +43,14 @@ test("a tool that fails says why, and one that never came back is not forgotten"
   assert.deepEqual(teller.story.end().map(textOf), ["… wait"]);
 });
 
-test("what was spent is told against what may be, whichever of the two says more", () => {
-  const teller = new Teller("USD:1");
-  assert.equal(teller.story.cost, "0.00 of 1.00 USD");
-  teller.say("metric", { name: "cost.model", value: 0.25, unit: "USD" });
-  assert.equal(teller.story.cost, "0.25 of 1.00 USD");
-  teller.say("metric", { name: "cost.budget.remaining", value: 0.5, unit: "USD" });
-  assert.equal(teller.story.cost, "0.50 of 1.00 USD");
-  teller.say("metric", { name: "cost.model", value: 0.0005, unit: "EUR" });
-  assert.equal(teller.story.cost, "0.50 of 1.00 USD · 0.0005 EUR");
+test("a metric is a line, but not what is left of a budget: the cost of the job says that", () => {
+  const teller = new Teller();
+  const said = [
+    teller.say("metric", { name: "cost.model", value: 0.25, unit: "USD" }),
+    teller.say("metric", { name: "cost.budget.remaining", value: 0.75, unit: "USD" }),
+    teller.say("metric", { name: "tokens.in", value: 12 }),
+  ];
+  assert.deepEqual(said, [["metric  cost.model 0.25 USD"], [], ["metric  tokens.in 12"]]);
 });
 
 test("progress is how it stands, and a line only for those who see no bar", () => {

@@ -29,30 +29,17 @@ export type Standing = {
   readonly amount: string;
   /** What it does, in its own words. */
   readonly doing: string;
-  readonly cost: string;
 };
 
 type Call = { readonly text: string; readonly atMs: number };
 
 export class JobStory {
-  /** What may be spent of each currency. */
-  readonly #caps = new Map<string, number>();
-  readonly #spent = new Map<string, number>();
-  readonly #left = new Map<string, number>();
   readonly #calls = new Map<string, Call>();
   #progress: (BodyView & { readonly kind: "progress" }) | undefined;
   #doing = "";
   #bytes = 0;
   #firstAtMs: number | undefined;
   #lastAtMs: number | undefined;
-
-  /** What the lease allows to spend, such as `USD:1.00`; of one currency, the sum. */
-  constructor(budget: readonly string[] = []) {
-    for (const amount of budget) {
-      const [currency = "", value] = amount.split(":");
-      this.#caps.set(currency, (this.#caps.get(currency) ?? 0) + Number(value));
-    }
-  }
 
   /** From its first word to its last. */
   get elapsedMs(): number {
@@ -80,7 +67,7 @@ export class JobStory {
       case "progress":
         return this.#takeProgress(view);
       case "metric":
-        return this.#takeMetric(view);
+        return metricLines(view);
       case "tool_call": {
         const args = view.args === undefined ? "" : ` ${short(view.args)}`;
         const text = `${printable(view.tool)}${args}`;
@@ -120,24 +107,7 @@ export class JobStory {
       progress: current === undefined ? undefined : { current, total },
       amount: amountOf(this.#progress),
       doing: call?.text ?? this.#doing,
-      cost: this.cost,
     };
-  }
-
-  /** `0.42 of 1.00 USD`; of several currencies, each. */
-  get cost(): string {
-    const currencies = new Set([...this.#caps.keys(), ...this.#spent.keys()]);
-    const costs = [...currencies].flatMap((currency) => {
-      const cap = this.#caps.get(currency);
-      const left = this.#left.get(currency);
-      // What is left counts what it delegated, too, but is not told each time.
-      const told = cap !== undefined && left !== undefined ? cap - left : 0;
-      const spent = Math.max(told, this.#spent.get(currency) ?? 0);
-      if (spent === 0 && cap === undefined) return [];
-      const of = cap === undefined ? "" : ` of ${money(cap)}`;
-      return [`${money(spent)}${of} ${printable(currency)}`];
-    });
-    return costs.join(" · ");
   }
 
   #takeStatus({ phase, message }: BodyView & { readonly kind: "status" }): readonly Line[] {
@@ -155,18 +125,6 @@ export class JobStory {
     return [{ ...beside(`progress ${amountOf(view)}${message}`), isPassing: true }];
   }
 
-  #takeMetric(view: BodyView & { readonly kind: "metric" }): readonly Line[] {
-    const { name, value, unit } = view;
-    if (name === "cost.budget.remaining" && unit !== undefined) {
-      this.#left.set(unit, value);
-      return [];
-    }
-    const line = beside(`metric  ${printable(name)} ${value}${unit ? ` ${printable(unit)}` : ""}`);
-    if (!name.startsWith("cost.") || unit === undefined) return [line];
-    this.#spent.set(unit, (this.#spent.get(unit) ?? 0) + value);
-    return [{ ...line, isPassing: true }];
-  }
-
   #takeResult(view: BodyView & { readonly kind: "tool_result" }, atMs: number): Line {
     const { callId, error, result } = view;
     const call = this.#calls.get(callId);
@@ -182,6 +140,15 @@ export class JobStory {
     const answer = result === null ? "" : ` → ${short(result)}`;
     return { text: `✓ ${text}${answer}`, tone: undefined, tail: took };
   }
+}
+
+/** What the job has cost in all is told beside it. */
+function metricLines(view: BodyView & { readonly kind: "metric" }): readonly Line[] {
+  const { name, value, unit } = view;
+  if (name === "cost.budget.remaining" && unit !== undefined) return [];
+  const line = beside(`metric  ${printable(name)} ${value}${unit ? ` ${printable(unit)}` : ""}`);
+  const isCost = name.startsWith("cost.") && unit !== undefined;
+  return [isCost ? { ...line, isPassing: true } : line];
 }
 
 const tones: Readonly<Record<string, Tone>> = {
@@ -219,12 +186,6 @@ function amountOf(progress: (BodyView & { readonly kind: "progress" }) | undefin
 
 function rounded(value: number): string {
   return String(Math.round(value * 100) / 100);
-}
-
-/** Two digits, as prices have; more where it is less than that. */
-function money(value: number): string {
-  const exact = Math.round(value * 1e6) / 1e6;
-  return Number.isInteger(exact * 100) ? exact.toFixed(2) : String(exact);
 }
 
 /** `340 ms`, `1.2 s`, `3 min`. */

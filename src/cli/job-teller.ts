@@ -26,7 +26,6 @@ export function lookIn(values: Values): Look {
 export type Told = {
   readonly jobId: string;
   readonly agent: string;
-  readonly lease?: Readonly<Record<string, readonly string[]>> | undefined;
 };
 
 /** Often enough to look alive. */
@@ -36,7 +35,7 @@ const turning = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", 
 
 export class JobTeller implements Disposable {
   readonly #look: Look;
-  readonly #story: JobStory;
+  readonly #story = new JobStory();
   readonly #agent: string;
   readonly #isDrawn: boolean;
   readonly #beganAtMs = Date.now();
@@ -47,12 +46,11 @@ export class JobTeller implements Disposable {
   #lull = "";
   #isHeard = true;
   #isAway: () => boolean = () => false;
-  #cost: string | undefined;
+  #cost = "";
 
-  constructor({ jobId, agent, lease = {} }: Told, look: Look) {
+  constructor({ jobId, agent }: Told, look: Look) {
     this.#look = look;
     this.#agent = printable(agent);
-    this.#story = new JobStory(lease["cost.budget"]);
     this.#isDrawn =
       look === "lines" && screen().columns !== undefined && process.env["TERM"] !== "dumb";
     if (look === "json") this.#print(`${jsonOf({ job_id: jobId, agent })}\n`);
@@ -90,13 +88,9 @@ export class JobTeller implements Disposable {
     else if (lull !== "" && !wasTold) this.#tell([{ text: printable(lull), tone: "dim" }]);
   }
 
-  /** What the job has cost with all that it delegated. Its own events tell only its own part. */
-  setCost(cost: string | undefined): void {
-    this.#cost = cost;
-  }
-
-  get #finalCost(): string {
-    return this.#cost ?? this.#story.cost;
+  /** What the job has cost by now, with all that it delegated; empty if that is unknown. Its events tell only a part. */
+  setCost(cost: string): void {
+    this.#cost = printable(cost);
   }
 
   take(event: StoryEvent, raw: unknown): void {
@@ -112,7 +106,7 @@ export class JobTeller implements Disposable {
       this.#print(`${jsonOf(payload)}\n`);
       return;
     }
-    const cost = this.#finalCost === "" ? "" : ` · ${this.#finalCost}`;
+    const cost = this.#cost === "" ? "" : ` · ${this.#cost}`;
     if (this.#look === "lines") {
       this.#print(`${paint("good", `✓ done in ${this.#took()}${cost}`)}\n`);
     }
@@ -124,10 +118,9 @@ export class JobTeller implements Disposable {
     this.#end();
     if (this.#look === "json") this.#print(`${jsonOf(payload)}\n`);
     const { elapsedMs } = this.#story;
-    const cost = this.#finalCost;
     const facts = [
       ...(elapsedMs < 1_000 ? [] : [`after ${this.#took()}`]),
-      ...(cost ? [cost] : []),
+      ...(this.#cost === "" ? [] : [this.#cost]),
     ];
     const beside = facts.length === 0 ? "" : ` (${facts.join(", ")})`;
     return `${this.#agent} failed${beside}: ${printable(`${ended.code} ${oneLine(ended.message)}`)}`;
@@ -138,8 +131,7 @@ export class JobTeller implements Disposable {
     this.#end();
     if (this.#look === "json" && payload) this.#print(`${jsonOf(payload)}\n`);
     const { elapsedMs } = this.#story;
-    const cost = this.#finalCost;
-    const facts = [elapsedMs > 0 ? `${words} after ${this.#took()}` : words, cost];
+    const facts = [elapsedMs > 0 ? `${words} after ${this.#took()}` : words, this.#cost];
     const text = facts.filter((fact) => fact !== "").join(" · ");
     if (this.#look === "lines") this.#print(`${paint("warn", `✗ ${text}`)}\n`);
   }
@@ -170,7 +162,7 @@ export class JobTeller implements Disposable {
 
   #draw(): void {
     const { columns = 80 } = screen();
-    const { progress, amount, doing, cost } = this.#story.standing;
+    const { progress, amount, doing } = this.#story.standing;
     this.#turn += 1;
     const { current = 0, total = 0 } = progress ?? {};
     const hasBar = progress !== undefined && total > 0;
@@ -183,7 +175,7 @@ export class JobTeller implements Disposable {
     // While there is something to say of it, that counts for more than what it says.
     const text = note
       ? fit(`${note} · ${took}`, room)
-      : together([amount, first, cost, took], room);
+      : together([amount, first, this.#cost, took], room);
     this.#print(`\r  ${paint("good", sign)} ${text}\x1b[K`);
     this.#isThere = true;
   }

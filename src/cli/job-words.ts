@@ -1,6 +1,6 @@
 /** What is said of a job, wherever it is shown. */
 import type { Tone } from "../terminal/index.ts";
-import type { Job, JobProgress, JobState } from "../wire/api/index.ts";
+import type { Job, JobCost, JobProgress, JobState } from "../wire/api/index.ts";
 import { limits } from "./limits.ts";
 import { forHowLong, grouped } from "./times.ts";
 
@@ -97,12 +97,18 @@ function plain(value: number): string {
   return fraction === undefined ? grouped(Number(whole)) : `${grouped(Number(whole))}.${fraction}`;
 }
 
-/** `1.20 of 5.00 USD`, or `1.20 USD` where nobody bounds it; of several currencies, each. */
-export function spentOf({ budget, unbudgeted = [] }: Job): string {
-  return [
-    ...budget.map(({ currency, cap, spent }) => `${likewise(spent, cap)} of ${cap} ${currency}`),
-    ...unbudgeted.map(({ currency, spent }) => `${likewise(spent, "0.00")} ${currency}`),
-  ].join(" · ");
+/** `1.20 of 5.00 USD`, or `1.20 USD` without a budget; of several currencies, each. An older daemon tells no cost. */
+export function spentOf({
+  cost = [],
+}: {
+  readonly cost?: readonly Pick<JobCost, "currency" | "total" | "cap">[];
+}): string {
+  const costs = cost.map(({ currency, total, cap }) =>
+    cap === undefined
+      ? `${likewise(total, "0.00")} ${currency}`
+      : `${likewise(total, cap)} of ${cap} ${currency}`,
+  );
+  return costs.join(" · ");
 }
 
 /** With at least as many digits behind the point as the other has. */
@@ -113,6 +119,6 @@ function likewise(amount: string, other: string): string {
 }
 
 /** Whether all of some currency is spent. */
-export function isSpent({ budget }: Job): boolean {
-  return budget.some(({ cap, spent }) => Number(spent) >= Number(cap));
+export function isSpent({ cost = [] }: Partial<Job>): boolean {
+  return cost.some(({ cap, total }) => cap !== undefined && Number(total) >= Number(cap));
 }

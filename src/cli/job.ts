@@ -7,6 +7,7 @@ import {
   TransportError,
 } from "../client/arcp/index.ts";
 import { jsonOf, print, printable, say } from "../terminal/index.ts";
+import type { JobDetail } from "../wire/api/index.ts";
 import { readTimestamp } from "../wire/arcp/index.ts";
 import { connect } from "./arcp/connecting.ts";
 import { askToEnd, Endings, Interruption, lineOf, withResult } from "./arcp/following.ts";
@@ -52,7 +53,8 @@ export async function submitJob(
     submission[Symbol.dispose]();
     const { jobId } = job;
     print(values["json"] === true ? `${jsonOf({ job_id: jobId })}\n` : `${jobId}\n`);
-    const lull = await askLull(values, jobId);
+    const seen = await askJob(values, jobId);
+    const lull = seen ? lullOf(seen, Date.now()) : "";
     if (lull !== "") say(`${printable(lull)}\n`);
     return exits.ok;
   });
@@ -121,10 +123,18 @@ async function tell(
   cancelling?.addEventListener("abort", noteCancelling);
   teller.begin(() => !client.isConnected);
   using lookout = new Lookout(
-    async (signal) =>
-      client.isConnected ? await askLull(values, job.jobId, signal) : daemonIsAway,
+    async (signal) => {
+      if (!client.isConnected) return daemonIsAway;
+      const seen = await askJob(values, job.jobId, signal);
+      if (!seen) return "";
+      teller.setCost(spentOf(seen));
+      return lullOf(seen, Date.now());
+    },
     (lull) => teller.explain(lull),
   );
+  // The last that was seen is not the whole cost: money may have been spent since.
+  const setFinalCost = async (): Promise<void> =>
+    teller.setCost(spentOf((await askJob(values, job.jobId)) ?? {}));
   for await (const event of job.events({ buffer: "all" })) {
     lookout.hear();
     teller.take(storyEvent(event), lineOf(event));
@@ -133,18 +143,19 @@ async function tell(
   try {
     const done = await job.done;
     const payload = await withResult(job, done);
-    teller.setCost(await askCost(values, job.jobId));
+    await setFinalCost();
     teller.succeed(payload, done.result_id === undefined ? done.result : await wholeOf(payload));
     return exits.ok;
   } catch (error) {
     if (interruption.isAsked) {
+      await setFinalCost();
       teller.leave(cancelling ? "cancelled" : "left; the job goes on", endings.of(job.jobId));
       return exits.interrupted;
     }
     if (!isARCPError(error) || client.isClosed) throw error;
     const { code, message } = error;
     const payload = endings.of(job.jobId) ?? { ...error.toPayload() };
-    teller.setCost(await askCost(values, job.jobId));
+    await setFinalCost();
     throw no(teller.fail(payload, { code, message }), ...adviceOn(code));
   }
 }
@@ -161,20 +172,14 @@ function adviceOn(code: string): readonly string[] {
   }
 }
 
-/** Why nothing comes of it just now. Nothing, if that cannot be told: how it ends is heard in any case. */
-async function askLull(values: Values, jobId: string, signal?: AbortSignal): Promise<string> {
+/** The job as `job list` has it; undefined if the daemon does not tell. How it ends is heard in any case. */
+async function askJob(
+  values: Values,
+  jobId: string,
+  signal?: AbortSignal,
+): Promise<JobDetail | undefined> {
   try {
-    return lullOf(await call(values, "getJob", { jobId }, { signal }), Date.now());
-  } catch (error) {
-    if (error instanceof Failure) return "";
-    throw error;
-  }
-}
-
-/** What the job has cost, in the words of `job list`; undefined if the daemon does not say. */
-async function askCost(values: Values, jobId: string): Promise<string | undefined> {
-  try {
-    return printable(spentOf(await call(values, "getJob", { jobId })));
+    return await call(values, "getJob", { jobId }, { signal });
   } catch (error) {
     if (error instanceof Failure) return undefined;
     throw error;

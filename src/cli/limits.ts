@@ -77,9 +77,9 @@ export const limits = {
   previewLengthMax: 2_000,
   /** Between two looks for a person's answer, where reading does not wait for it. */
   answerPauseMs: 20,
-  /** A job of which nothing is heard for so long may wait for a worker: the daemon is asked. Most begin at once. */
+  /** After so long the daemon is asked how a job stands that is followed: it may wait for a worker. Most begin at once. */
   lullMs: 300,
-  /** And asked again, while nothing is heard. */
+  /** And asked again, as long as it is followed. */
   lullLookMs: 2_000,
   /** On a terminal of so many columns there is room for ids. */
   wideColumns: 140,

@@ -25,10 +25,10 @@ test("jobs that run are listed with how far they are, what they cost and what th
       agent: "writer@2",
       parentId: "job_1",
       progress: { current: 1_200, total: 4_800, units: "pages" },
-      budget: [{ currency: "USD", cap: "2.00", spent: "2.1", reserved: "0" }],
+      cost: [{ currency: "USD", total: "2.1", cap: "2.00", reserved: "0" }],
     }),
     job({ id: "job_3", agent: "painter", state: "pending" }),
-    job({ id: "job_5", agent: "free", unbudgeted: [{ currency: "EUR", spent: "0.5" }] }),
+    job({ id: "job_5", agent: "free", cost: [{ currency: "EUR", total: "0.5" }] }),
     job({ id: "job_4", agent: "slow", cancelling: { reason: "", untilMs: nowMs } }),
   ];
   const list = describeJobs({ jobs: { rows, total: 6 }, nowMs });
@@ -82,6 +82,7 @@ function job(change: Partial<Job>): Job {
     depth: 0,
     childCount: 0,
     eventCount: 0,
+    cost: [],
     budget: [],
     ...change,
   };

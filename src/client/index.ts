@@ -16,6 +16,7 @@ export type {
   Found,
   Input,
   Job as JobInfo,
+  JobCost,
   JobDetail,
   JobProgress,
   JobState,

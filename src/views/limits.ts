@@ -44,6 +44,4 @@ export const limits = {
 
   /** Of what a job says of itself: what is longer is no line to show. */
   wordsLengthMax: 4_096,
-  /** Of what one job spends. An agent may make up any number of them. */
-  currenciesMax: 16,
 } as const;

@@ -1,12 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  type Amount,
-  type Command,
-  jobId,
-  parseAmount as parse,
-  printAmount,
-} from "../core/index.ts";
+import { type Command, jobId } from "../core/index.ts";
 import { BareLoop } from "../testing/bare-loop.ts";
 import {
   answerQuestion,
@@ -15,12 +9,9 @@ import {
   emit,
   endJob,
   openSession,
-  reserve,
-  settle,
   startJob,
   submitJob,
 } from "../testing/commands.ts";
-import { limits } from "./limits.ts";
 import { WorkView } from "./work.ts";
 
 const progress = { kind: "progress", body: '{"current":1}' };
@@ -73,30 +64,6 @@ test("of what a job says, the last of how far it is and of what it does is kept 
   assert.deepEqual(view.wordsOf(jobId("a")), {});
 });
 
-test("what a job spends is summed up with what those spend that it asked for, also without a budget", () => {
-  const { loop, view, run } = follow();
-  const spend = (job: string, amount: string): void =>
-    run(emit(job, { kind: "metric", body: "{}", spent: parseAmount(amount) }));
-  run(openSession("ann"));
-  run(submitJob("a", "ann", { capabilities: { "agent.delegate": ["*"] } }), startJob("a"));
-  run(submitJob("b", "ann", { parentId: jobId("a"), delegateId: "d" }), startJob("b"));
-  spend("a", "USD:0.10");
-  spend("b", "USD:0.25");
-  spend("b", "EUR:1");
-  run(reserve("b", "r", "EUR:2"), settle("b", "r", "EUR:0.5"));
-  const spentBy = (job: string): readonly string[] => view.spentBy(jobId(job)).map(printAmount);
-  assert.deepEqual(spentBy("a"), ["USD:0.35", "EUR:1.5"]);
-  assert.deepEqual(spentBy("b"), ["USD:0.25", "EUR:1.5"]);
-  run(endJob("b"));
-  assert.deepEqual(spentBy("b"), ["USD:0.25", "EUR:1.5"]);
-  for (let at = 0; at < limits.currenciesMax; at += 1) spend("a", `credits-${at}:1`);
-  assert.equal(spentBy("a").length, limits.currenciesMax);
-
-  view.reset(loop.state);
-  spend("a", "USD:0.10");
-  assert.deepEqual(spentBy("a"), [], "of what it spent before that, nothing is known");
-});
-
 function follow(): {
   readonly loop: BareLoop;
   readonly view: WorkView;
@@ -112,10 +79,4 @@ function follow(): {
     }
   };
   return { loop, view, run };
-}
-
-function parseAmount(text: string): Amount {
-  const amount = parse(text);
-  assert(amount);
-  return amount;
 }

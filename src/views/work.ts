@@ -1,20 +1,16 @@
 /**
- * Jobs at a glance: how many stand where, what each that runs has said last of how far it is and what it does, and
- * what each has spent. That is soft: a view that was built anew knows what was said when it is said again, and of what
- * jobs spend only those that are accepted from then on.
+ * Jobs at a glance: how many stand where, and what each that runs has said last of how far it is and what it does.
+ * The latter is soft: a view that was built anew knows what was said when it is said again.
  */
-import {
-  type Amount,
-  add,
-  type Decimal,
-  type EndStatus,
-  type Event,
-  type Job,
-  type JobEvent,
-  type JobId,
-  type Question,
-  type QuestionId,
-  type State,
+import type {
+  EndStatus,
+  Event,
+  Job,
+  JobEvent,
+  JobId,
+  Question,
+  QuestionId,
+  State,
 } from "../core/index.ts";
 import { limits } from "./limits.ts";
 import type { View } from "./view.ts";
@@ -44,11 +40,6 @@ export class WorkView implements View {
   /** The open questions of each job that has some. */
   readonly #questions = new Map<JobId, Set<QuestionId>>();
   readonly #words = new Map<JobId, LastWords>();
-  /** By currency, with what those spend that it asked for. Only of those that have spent. */
-  readonly #spent = new Map<JobId, Map<string, Decimal>>();
-  readonly #parents = new Map<JobId, JobId>();
-  /** Those that may have spent something before the view was built: a part of it would be wrong. */
-  readonly #older = new Set<JobId>();
   #counts = noJobs();
 
   get counts(): Readonly<Record<JobStanding, number>> {
@@ -59,23 +50,12 @@ export class WorkView implements View {
     return this.#words.get(jobId) ?? {};
   }
 
-  /** In each currency. Nothing, of a job from before the view was built. */
-  spentBy(jobId: JobId): readonly Amount[] {
-    return [...(this.#spent.get(jobId) ?? [])].map(([currency, value]) => ({ currency, value }));
-  }
-
   reset({ jobs, questions }: State): void {
     this.#standings.clear();
     this.#questions.clear();
     this.#words.clear();
-    this.#spent.clear();
-    this.#parents.clear();
-    this.#older.clear();
     this.#counts = noJobs();
-    for (const job of jobs.byId.values()) {
-      this.#place(job.id, standingOf(job));
-      if (job.state !== "preparing") this.#older.add(job.id);
-    }
+    for (const job of jobs.byId.values()) this.#place(job.id, standingOf(job));
     for (const id of questions.open) {
       const question = questions.byId.get(id);
       if (question) this.#follow(question);
@@ -101,11 +81,8 @@ export class WorkView implements View {
 
   #hear(event: JobEvent): void {
     switch (event.type) {
-      case "job.accepted": {
-        const { id, parentId } = event.job;
-        if (parentId !== undefined) this.#parents.set(id, parentId);
-        return this.#place(id, "pending");
-      }
+      case "job.accepted":
+        return this.#place(event.job.id, "pending");
       case "job.started":
         this.#words.delete(event.jobId);
         return this.#place(event.jobId, "running");
@@ -117,19 +94,13 @@ export class WorkView implements View {
         return this.#place(event.jobId, event.outcome.status);
       case "job.withdrawn":
       case "job.forgotten":
-        this.#spent.delete(event.jobId);
-        this.#parents.delete(event.jobId);
-        this.#older.delete(event.jobId);
         return this.#place(event.jobId, undefined);
       case "job.emitted":
-        if (event.spent) this.#spend(event.jobId, event.spent);
         return this.#listen(event);
-      case "job.settled":
-        for (const amount of event.actual) this.#spend(event.jobId, amount);
-        return;
       case "job.preparing":
       case "job.joined":
       case "job.reserved":
+      case "job.settled":
       case "job.cancelling":
       case "job.orphaned":
       case "job.reclaimed":
@@ -143,16 +114,6 @@ export class WorkView implements View {
     const words = this.#words.get(jobId);
     if (kind === "progress") this.#words.set(jobId, { ...words, progress: body });
     else if (doingKinds.has(kind)) this.#words.set(jobId, { ...words, doing: { kind, body } });
-  }
-
-  #spend(jobId: JobId, { currency, value }: Amount): void {
-    for (let id: JobId | undefined = jobId; id !== undefined; id = this.#parents.get(id)) {
-      if (this.#older.has(id) || !this.#standings.has(id)) continue;
-      const spent = this.#spent.get(id) ?? new Map<string, Decimal>();
-      const before = spent.get(currency);
-      if (!before && spent.size >= limits.currenciesMax) continue;
-      this.#spent.set(id, spent.set(currency, before ? add(before, value) : value));
-    }
   }
 
   #place(jobId: JobId, standing: Exclude<JobStanding, "waiting"> | undefined): void {

@@ -75,7 +75,10 @@ describe("jobs", { concurrency: 2 }, () => {
     assert.match(failed.stderr, /0\.26 of 1\.00 USD/);
     const listed = JSON.parse((await run("list", "--json")).stdout);
     const row = listed.rows.find((job: { readonly id: string }) => job.id === id);
-    assert.equal(row?.budget[0]?.spent, "0.26");
+    const [cost] = row?.cost ?? [];
+    assert.deepEqual([cost?.total, cost?.own, cost?.children], ["0.26", "0.01", "0.25"]);
+    // Out of the log, without the daemon.
+    assert.equal((await run("replay", id)).stdout, tail.stdout);
   });
 
   test("machines get a line of JSON for each event, and how it ended", async () => {

@@ -8,7 +8,7 @@ import type { Browser, ConsoleMessage, Page, Request, Route } from "playwright-c
 import { build } from "vite";
 import type { Handler } from "../../src/runtime/index.ts";
 import { type Answer, type Input, type OperationName, request } from "../../src/wire/api/index.ts";
-import { type JobEntry, linesOf, moneyOf } from "../../web/src/words/job.ts";
+import { type JobEntry, linesOf, moneyOf, wordsOfCost } from "../../web/src/words/job.ts";
 import { duration, timeLeft } from "../../web/src/words/time.ts";
 import { launchBrowser, skipWithoutBrowser } from "./browser.ts";
 import { fillAgents } from "./fill.ts";
@@ -40,6 +40,23 @@ test("money is said as people say it, and exactly as far as they read", () => {
     said.map(([amount, currency]) => moneyOf(amount, currency)),
     ["$1\u202f234.50", "$0.0042", "−€0.25", "12.5 credits"],
   );
+});
+
+test("a cost says what it is of, what is set aside, and what others spent for the job", () => {
+  const dollars = { currency: "USD", total: "0.26", own: "0.01", children: "0.25" };
+  const delegated = ", $0.25 of it by jobs that it delegated to";
+  assert.deepEqual(wordsOfCost({ ...dollars, cap: "1.00", reserved: "0.50" }), {
+    spent: "$0.26",
+    bound: "$1.00",
+    aside: ", $0.50 set aside",
+    parts: delegated,
+  });
+  const free = { spent: "$0.26", bound: "", aside: "", parts: "" };
+  assert.deepEqual(wordsOfCost(dollars), { ...free, parts: delegated });
+  const all = wordsOfCost({ ...dollars, own: "0", children: "0.26" });
+  assert.deepEqual(all, { ...free, parts: ", all of it by jobs that it delegated to" });
+  assert.deepEqual(wordsOfCost({ ...dollars, own: "0.26", children: "0" }), free);
+  assert.deepEqual(wordsOfCost({ currency: "USD", total: "0.26" }), free);
 });
 
 test("what belongs together in a job is one line, and pieces of a result are counted in bytes", () => {

@@ -1,7 +1,7 @@
 export { type Accepted, type ArcpDoor, openArcpDoor } from "./door.ts";
 export { type LeaseOpContext, type ValidateLeaseOpInput, validateLeaseOp } from "./lease.ts";
 export { limits } from "./limits.ts";
-export { type ReplayedFrame, replayJob, replaySession } from "./replay.ts";
+export { costInLog, type ReplayedFrame, replayJob, replaySession } from "./replay.ts";
 export type {
   ArcpDoorOptions,
   Observation,

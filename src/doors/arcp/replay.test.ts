@@ -1,12 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Handler } from "../../arcp-context.ts";
-import { capture } from "../../core/index.ts";
+import { type Command, capture, jobId, limits, printDecimal } from "../../core/index.ts";
 import { LogReader, SqliteLog } from "../../log/index.ts";
 import { DoorScene, type Peer } from "../../testing/arcp-door.ts";
+import {
+  endJob,
+  openSession,
+  reserve,
+  settle,
+  startJob,
+  submitJob,
+} from "../../testing/commands.ts";
 import { temporaryDirectory } from "../../testing/temporary.ts";
-import { turns } from "../../testing/test-plane.ts";
-import { replayJob, replaySession } from "./replay.ts";
+import { test as me, openPlane, turns } from "../../testing/test-plane.ts";
+import { costInLog, replayJob, replaySession } from "./replay.ts";
 
 const echo: Handler = async (input, context) => {
   await context.log("info", "echo started");
@@ -128,3 +136,48 @@ test("the log tells what a job said, and how it ended", async () => {
     numbered(peer).map(({ type, payload }) => ({ type, ...payload })),
   );
 });
+
+test("the log tells what a job has cost with its children: without a snapshot, with one, and after both are forgotten", async () => {
+  await using scratch = await temporaryDirectory();
+  await using log = SqliteLog.open(scratch.path);
+  await using scene = await openPlane({ log });
+  const { plane, clock } = scene;
+  const run = async (...commands: readonly Command[]): Promise<void> => {
+    for (const command of commands) {
+      const { refusal } = await plane.submit(command, me, () => undefined);
+      assert.equal(refusal, undefined);
+    }
+  };
+  const takeSnapshot = async (): Promise<void> =>
+    await log.saveSnapshot({ sequence: plane.lastSequence, sections: plane.peek(capture) });
+  const capabilities = { "cost.budget": ["USD:1.00"], "agent.delegate": ["*"] };
+  const child = { parentId: jobId("job_1"), delegateId: "d" };
+  await run(openSession("ann"), submitJob("job_1", "ann", { capabilities }), startJob("job_1"));
+  await run(submitJob("job_2", "ann", child), startJob("job_2"));
+  await run(reserve("job_1", "r"), settle("job_1", "r", "USD:0.01"));
+  await run(reserve("job_2", "r", "USD:0.50"), settle("job_2", "r", "USD:0.25"));
+  await run(endJob("job_2"), endJob("job_1"));
+  const whole = ["0.26 = 0.01 + 0.25 of 1.00 USD"];
+  assert.deepEqual(await costs(scratch.path, "job_1"), whole);
+  await takeSnapshot();
+  assert.deepEqual(await costs(scratch.path, "job_1"), whole);
+  await clock.pass(limits.endedJobKeptMs + 1, 3_600_000);
+  plane.tick();
+  await turns(20);
+  const kept = plane.peek(({ jobs }) => jobs.byId.size);
+  assert.equal(kept, 0);
+  assert.deepEqual(await costs(scratch.path, "job_1"), whole);
+  await takeSnapshot();
+  assert.deepEqual(await costs(scratch.path, "job_1"), whole);
+  assert.deepEqual(await costs(scratch.path, "job_nobody"), []);
+});
+
+async function costs(directory: string, id: string): Promise<readonly string[]> {
+  using log = LogReader.open(directory);
+  return (await costInLog(log, id)).map(({ currency, total, own, children, cap }) => {
+    const [all, itself, below, most] = [total, own, children, cap].map((one) =>
+      one ? printDecimal(one) : "?",
+    );
+    return `${all} = ${itself} + ${below} of ${most} ${currency}`;
+  });
+}

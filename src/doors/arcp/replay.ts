@@ -4,6 +4,8 @@
  * session is long over. It goes as far back as the log does.
  */
 import {
+  type Cost,
+  costOf,
   type Event,
   evolve,
   type Job,
@@ -69,6 +71,39 @@ export async function* replayJob(
   }
 }
 
+/**
+ * What a job has cost by the end of the log, or by when it was forgotten, as the daemon counts it: folded from the
+ * newest snapshot if the job is remembered there or began later, else from as far back as the log goes.
+ */
+export async function costInLog(log: LogReader, job: string): Promise<readonly Cost[]> {
+  const jobId = toJobId(job);
+  const restoring = new Restoring();
+  const sequence = await log.loadSnapshot((name, row) => restoring.add(name, row));
+  restoring.state.lastSequence = sequence;
+  const [first] = log.readStream(`job/${jobId}`, 0, 1);
+  const isLater = first !== undefined && first.sequence > sequence;
+  const hasAll = isLater || restoring.state.jobs.byId.has(jobId);
+  const { state } = hasAll ? restoring : await begin(log);
+  for (const { event } of entriesAfter(log, state.lastSequence)) {
+    if (event.type === "job.forgotten" && event.jobId === jobId) break;
+    evolve(state, event);
+  }
+  return costOf(state.jobs, jobId);
+}
+
+/** All entries, without a gap. */
+function* entriesAfter(log: LogReader, sequence: number): Generator<Entry> {
+  for (let after = sequence; ; ) {
+    const entries = log.read(after, limits.replayEntries);
+    for (const entry of entries) {
+      if (entry.sequence !== after + 1) throw cutMeanwhile(log.oldestSequence);
+      after = entry.sequence;
+      yield entry;
+    }
+    if (entries.length === 0) return;
+  }
+}
+
 type Told = {
   readonly entry: Entry;
   readonly eventSeq: number;
@@ -80,7 +115,7 @@ type Told = {
  * begins with a snapshot; what the session was told before that follows from its journal there.
  */
 async function* toldEntries(log: LogReader, sessionId: SessionId): AsyncGenerator<Told> {
-  const { state, oldest } = await begin(log);
+  const { state } = await begin(log);
   const journal = state.sessions.journals.get(sessionId);
   if (journal) {
     const features = featuresOf(state, sessionId);
@@ -90,14 +125,8 @@ async function* toldEntries(log: LogReader, sessionId: SessionId): AsyncGenerato
       yield* toldIn(log, stretch, features);
     }
   }
-  for (let after = state.lastSequence; ; ) {
-    const entries = log.read(after, limits.replayEntries);
-    for (const entry of entries) {
-      if (entry.sequence !== after + 1) throw cutMeanwhile(oldest);
-      after = entry.sequence;
-      yield* toldBy(log, state, sessionId, entry);
-    }
-    if (entries.length === 0) return;
+  for (const entry of entriesAfter(log, state.lastSequence)) {
+    yield* toldBy(log, state, sessionId, entry);
   }
 }
 
@@ -146,16 +175,14 @@ async function* toldIn(
 }
 
 /** Nothing yet, if the log has its first entry; else what is true after its snapshot. */
-async function begin(
-  log: LogReader,
-): Promise<{ readonly state: OwnState; readonly oldest: number }> {
+async function begin(log: LogReader): Promise<{ readonly state: OwnState }> {
   const oldest = log.oldestSequence;
-  if (oldest <= 1) return { state: new Restoring().state, oldest };
+  if (oldest <= 1) return new Restoring();
   const restoring = new Restoring();
   const sequence = await log.loadSnapshot((name, row) => restoring.add(name, row));
   if (sequence + 1 < oldest) throw cutMeanwhile(oldest);
   restoring.state.lastSequence = sequence;
-  return { state: restoring.state, oldest };
+  return restoring;
 }
 
 function cutMeanwhile(oldest: number): LogError {

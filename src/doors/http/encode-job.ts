@@ -1,7 +1,7 @@
 /** Jobs as the API's vocabulary. What they were given, what they said and what came of it is read from the log. */
 import {
-  type Amount,
-  type Counter,
+  type Cost,
+  costOf,
   idOfWork,
   type Job,
   type JobId,
@@ -23,8 +23,6 @@ import { encodeBare } from "./questions.ts";
 export type WorkLook = {
   readonly counts: Readonly<Record<api.JobState, number>>;
   wordsOf(jobId: JobId): LastWords;
-  /** In each currency. */
-  spentBy(jobId: JobId): readonly Amount[];
 };
 
 /** What a job is shown by, besides the state. */
@@ -38,8 +36,7 @@ export function encodeJob(state: State, { work, workersOf }: JobLook, job: Job):
   const { jobs } = state;
   const { id, agent, principal, createdAtMs, attempt, parentId, delegateId, depth } = job;
   const { contextId } = job;
-  const budget = jobs.budgets.get(id) ?? [];
-  const spent = work.spentBy(id).filter(({ currency }) => !budget.some(isIn(currency)));
+  const cost = costOf(jobs, id).map(encodeCost);
   return {
     id,
     agent,
@@ -53,8 +50,8 @@ export function encodeJob(state: State, { work, workersOf }: JobLook, job: Job):
     depth,
     childCount: jobs.children.get(id)?.size ?? 0,
     eventCount: jobs.tallies.get(id)?.events ?? 0,
-    budget: budget.map(encodeCounter),
-    ...(spent.length > 0 && { unbudgeted: spent.map(encodeSpent) }),
+    cost,
+    ...budgetIn(cost),
     ...standingOf(job),
     ...encodeWaiting(state, job),
     ...(job.state === "pending" && workersOf && { waiting: { workers: workersOf(agent) } }),
@@ -105,21 +102,26 @@ function standingOf(job: Job): Partial<api.Job> {
   }
 }
 
-function encodeCounter({ currency, cap, spent, reserved }: Counter): api.BudgetCounter {
+function encodeCost({ currency, total, own, children, cap, reserved }: Cost): api.JobCost {
   return {
     currency,
-    cap: printDecimal(cap),
-    spent: printDecimal(spent),
-    reserved: printDecimal(reserved),
+    total: printDecimal(total),
+    ...(own && { own: printDecimal(own) }),
+    ...(children && { children: printDecimal(children) }),
+    ...(cap && { cap: printDecimal(cap) }),
+    ...(reserved && { reserved: printDecimal(reserved) }),
   };
 }
 
-function isIn(currency: string): (counter: Counter) => boolean {
-  return (counter) => counter.currency === currency;
-}
-
-function encodeSpent({ currency, value }: Amount): { currency: string; spent: string } {
-  return { currency, spent: printDecimal(value) };
+/** The same cost in the two fields that older clients read. */
+function budgetIn(cost: readonly api.JobCost[]): Pick<api.Job, "budget" | "unbudgeted"> {
+  const budget = cost.flatMap(({ currency, total: spent, cap, reserved }) =>
+    cap === undefined || reserved === undefined ? [] : [{ currency, cap, spent, reserved }],
+  );
+  const unbudgeted = cost.flatMap(({ currency, total: spent, cap }) =>
+    cap === undefined ? [{ currency, spent }] : [],
+  );
+  return { budget, ...(unbudgeted.length > 0 && { unbudgeted }) };
 }
 
 function encodeWords({ progress, doing }: LastWords): Pick<api.Job, "progress" | "doing"> {

@@ -120,8 +120,9 @@ test("one job tells its budget, grant, family, progress and what it does", async
   assert.deepEqual(root.budget[0]?.spent, "0.75", "what its child spent is its own too");
 });
 
-test("what a job spends without a budget is told too, beside what it spends of one", async () => {
-  await using to = await openCrowd();
+test("what a job spends without a budget is told too, beside what it spends of one, also after a restart", async () => {
+  const log = new MemoryLog();
+  await using to = await openCrowd({ log });
   const euros = { currency: "EUR", value: { units: 5n, scale: 1 } };
   await run(to, emit("job_child", { kind: "metric", body: "{}", spent: euros }));
   const { budget, unbudgeted } = await to.done("getJob", { jobId: "job_child" });
@@ -129,6 +130,24 @@ test("what a job spends without a budget is told too, beside what it spends of o
   const { rows } = await to.done("listJobs", {});
   const spent = rows.map(({ id, unbudgeted: of = [] }) => `${id} ${of[0]?.spent ?? ""}`.trim());
   assert.deepEqual(spent, ["job_root 0.5", "job_child 0.5", "job_waits", "job_bad"]);
+  const { cost } = await to.done("getJob", { jobId: "job_root" });
+  assert.deepEqual(cost, [
+    {
+      currency: "USD",
+      total: "0.75",
+      own: "0",
+      children: "0.75",
+      cap: "5.00",
+      reserved: "0.50",
+    },
+    { currency: "EUR", total: "0.5", own: "0", children: "0.5" },
+  ]);
+  await to[Symbol.asyncDispose]();
+  await using again = await openTestDoor({ log });
+  const [dollars, ...others] = (await again.done("getJob", { jobId: "job_root" })).cost;
+  // What its child had set aside was spent when its worker was lost.
+  assert.deepEqual([dollars?.total, dollars?.children], ["1.25", "1.25"]);
+  assert.deepEqual(others, cost.slice(1));
 });
 
 test("of a family that is too large to be shown, the job that was asked for and all above it are", async () => {

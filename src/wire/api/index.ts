@@ -32,6 +32,7 @@ export type {
   Heartbeat,
   Input,
   Job,
+  JobCost,
   JobDetail,
   JobFailure,
   JobPage,

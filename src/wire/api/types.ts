@@ -325,6 +325,24 @@ export type JobFailure = {
   readonly isRetryable: boolean;
 };
 
+/** What a job has cost in one currency. Amounts are exact decimal numbers. */
+export type JobCost = {
+  readonly currency: string;
+  /** What the job has spent itself, and what the jobs have spent that it delegated to, at every level. */
+  readonly total: string;
+  /**
+   * What the job has spent itself. Unknown, as `children` is, for a job that an older daemon has accepted and stored in
+   * a snapshot without it; of such a job only currencies with a cap are listed.
+   */
+  readonly own?: string;
+  /** What the jobs have spent that it delegated to, at every level, also those that are forgotten by now. */
+  readonly children?: string;
+  /** What the job may spend. Absent if it has no budget in this currency. */
+  readonly cap?: string;
+  /** What is set aside of the cap for what is under way. */
+  readonly reserved?: string;
+};
+
 /** Work that a worker executes. */
 export type Job = {
   readonly id: string;
@@ -352,12 +370,11 @@ export type Job = {
   readonly childCount: number;
   /** How much it has said. */
   readonly eventCount: number;
-  /** One for each currency that it may spend. */
+  /** What it has cost, in each currency: first those that it has a budget for, then the others. */
+  readonly cost: readonly JobCost[];
+  /** The part of `cost` with a cap, under older names. */
   readonly budget: readonly BudgetCounter[];
-  /**
-   * What it and all that it delegated has spent of currencies that it has no budget for. Absent if nothing is known of
-   * it: of jobs from before a restart it is not.
-   */
+  /** The part of `cost` without a cap, under older names; absent if there is none. */
   readonly unbudgeted?: readonly { readonly currency: string; readonly spent: string }[];
   /** While it is asked to end: until when it may take its time. */
   readonly cancelling?: { readonly reason: string; readonly untilMs: number };

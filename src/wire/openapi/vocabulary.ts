@@ -230,6 +230,18 @@ export const question: z.ZodType<api.Question> = name(
 
 const amount = z.string().regex(/^-?\d+(\.\d+)?$/);
 
+const jobCost: z.ZodType<api.JobCost> = name(
+  "JobCost",
+  z.object({
+    currency: z.string(),
+    total: amount,
+    own: amount.exactOptional(),
+    children: amount.exactOptional(),
+    cap: amount.exactOptional(),
+    reserved: amount.exactOptional(),
+  }),
+);
+
 const jobFields = {
   id: z.string(),
   agent: z.string(),
@@ -247,6 +259,7 @@ const jobFields = {
   depth: count,
   childCount: count,
   eventCount: count,
+  cost: z.array(jobCost),
   budget: z.array(z.object({ currency: z.string(), cap: amount, spent: amount, reserved: amount })),
   unbudgeted: z.array(z.object({ currency: z.string(), spent: amount })).exactOptional(),
   cancelling: z.object({ reason: z.string(), untilMs: timeMs }).exactOptional(),

@@ -1,28 +1,27 @@
 /** How much of something there is, as a bar and in figures. */
 import type { JSX } from "preact";
-import type { BudgetCounter, Job, JobProgress } from "../api.ts";
-import { moneyOf, shareOf, shareOfProgress, wordsOfProgress } from "../words/job.ts";
+import type { Job, JobCost, JobProgress } from "../api.ts";
+import { shareOf, shareOfProgress, wordsOfCost, wordsOfProgress } from "../words/job.ts";
 
 /**
  * What was spent, and lighter what is set aside, of what may be. Red where nothing is left; amber where little is, as
  * long as more may be spent.
  */
 function Money({
-  counter,
+  cost,
   isOver,
-  isLong = false,
+  isLong,
 }: {
-  readonly counter: BudgetCounter;
+  readonly cost: JobCost;
   readonly isOver: boolean;
-  readonly isLong?: boolean;
+  readonly isLong: boolean;
 }): JSX.Element {
-  const { cap, spent, reserved, currency } = counter;
-  const [spentShare, reservedShare] = [shareOf(spent, cap), shareOf(reserved, cap)];
+  const { total, cap = "0", reserved = "0" } = cost;
+  const { spent, bound, aside, parts } = wordsOfCost(cost);
+  const [spentShare, reservedShare] = [shareOf(total, cap), shareOf(reserved, cap)];
   const tone = spentShare >= 1 ? "red" : spentShare >= 0.8 && !isOver ? "amber" : "calm";
-  const words = `${moneyOf(spent, currency)} of ${moneyOf(cap, currency)}`;
-  const aside = Number(reserved) > 0 ? `, ${moneyOf(reserved, currency)} set aside` : "";
   return (
-    <span class="money" data-tone={tone} title={`${words}${aside}`}>
+    <span class="money" data-tone={tone} title={`${spent} of ${bound}${aside}${parts}`}>
       <span class="meter" aria-hidden="true">
         <span class="spent" style={{ width: percent(spentShare) }} />
         <span
@@ -31,41 +30,51 @@ function Money({
         />
       </span>
       <span class="figure">
-        <b>{moneyOf(spent, currency)}</b>
-        <span class="soft"> of {moneyOf(cap, currency)}</span>
-        {isLong && <span class="soft">{aside}</span>}
+        <b>{spent}</b>
+        <span class="soft"> of {bound}</span>
+        {isLong && (
+          <span class="soft">
+            {aside}
+            {parts}
+          </span>
+        )}
       </span>
     </span>
   );
 }
 
-/** What a job has spent, each currency with its name: of what it may, then what nobody bounds. */
+function FreeMoney({
+  cost,
+  isLong,
+}: {
+  readonly cost: JobCost;
+  readonly isLong: boolean;
+}): JSX.Element {
+  const { spent, parts } = wordsOfCost(cost);
+  return (
+    <span class="money" title={`spent without a budget${parts}`}>
+      <span class="figure">
+        <b>{spent}</b>
+        {isLong && <span class="soft"> spent, without a budget{parts}</span>}
+      </span>
+    </span>
+  );
+}
+
+/** What a job has cost, each currency with its name: of what it may spend, then what nobody bounds. */
 export function spentBy(
-  { budget, unbudgeted = [], endedAtMs }: Job,
+  { cost, endedAtMs }: Job,
   { isLong = false }: { readonly isLong?: boolean } = {},
 ): readonly (readonly [currency: string, shown: JSX.Element])[] {
   const isOver = endedAtMs !== undefined;
-  return [
-    ...budget.map(
-      (counter) =>
-        [
-          counter.currency,
-          <Money key="of" counter={counter} isOver={isOver} isLong={isLong} />,
-        ] as const,
+  return cost.map((one) => [
+    one.currency,
+    one.cap === undefined ? (
+      <FreeMoney key="free" cost={one} isLong={isLong} />
+    ) : (
+      <Money key="of" cost={one} isOver={isOver} isLong={isLong} />
     ),
-    ...unbudgeted.map(
-      ({ currency, spent }) =>
-        [
-          currency,
-          <span key="free" class="money" title="spent without a budget">
-            <span class="figure">
-              <b>{moneyOf(spent, currency)}</b>
-              {isLong && <span class="soft"> spent, without a budget</span>}
-            </span>
-          </span>,
-        ] as const,
-    ),
-  ];
+  ]);
 }
 
 function percent(share: number): string {

@@ -2,7 +2,7 @@
  * What jobs say of themselves, as people read it. The daemon keeps no body that is not as ARCP has it, so that there is
  * one spelling to read; to the type they are unknown all the same.
  */
-import type { Entry, JobInfo, JobProgress, WorkEntry } from "tipstaff/client";
+import type { Entry, JobCost, JobInfo, JobProgress, WorkEntry } from "tipstaff/client";
 import { number } from "./time.ts";
 
 const signs: Readonly<Record<string, string>> = { USD: "$", EUR: "€", GBP: "£" };
@@ -24,6 +24,29 @@ export function moneyOf(amount: string, currency: string): string {
 function grouped(whole: string): string {
   const value = Number(whole);
   return Number.isSafeInteger(value) ? number(value) : whole;
+}
+
+/** What a job has cost in one currency. What there is nothing to say of is empty. */
+export function wordsOfCost({ currency, total, own, children, cap, reserved }: JobCost): {
+  readonly spent: string;
+  /** What it may spend. */
+  readonly bound: string;
+  /** `, $0.50 set aside`. */
+  readonly aside: string;
+  /** `, $0.25 of it by jobs that it delegated to`. */
+  readonly parts: string;
+} {
+  const money = (amount: string): string => moneyOf(amount, currency);
+  const isSome = (amount: string | undefined): amount is string => Number(amount ?? 0) > 0;
+  const delegated = isSome(own)
+    ? `${money(children ?? "0")} of it by jobs that it delegated to`
+    : "all of it by jobs that it delegated to";
+  return {
+    spent: money(total),
+    bound: cap === undefined ? "" : money(cap),
+    aside: isSome(reserved) ? `, ${money(reserved)} set aside` : "",
+    parts: isSome(children) ? `, ${delegated}` : "",
+  };
 }
 
 export function shareOf(part: string, whole: string): number {
