@@ -46,7 +46,8 @@ export async function submitJob(
   return await withDaemon(values, async (client) => {
     const endings = new Endings(client);
     using submission = new Submission(client, "tipstaff job list");
-    const job = await submission.submit(request);
+    // Ends by telling the daemon that nobody follows the job, so that the goodbye leaves no session to resume.
+    using job = await submission.submit(request);
     if (values["detach"] !== true) return await tell(values, { client, endings, job }, submission);
     if (submission.interruption.isAsked) return exits.interrupted;
     // Its id is all that was asked for: whoever leaves now leaves the job to itself.

@@ -438,12 +438,14 @@ function numbered(
   });
 }
 
-/** Whether a job that the session submitted, alone or with others, has not ended. */
+/**
+ * Whether the session follows an unfinished job that it submitted, alone or with others. It follows its jobs until they
+ * end or it unsubscribes; a caller that unsubscribed does not come back for the result.
+ */
 function hasUnfinishedJob(
-  { jobs: { unfinishedBySession, byId }, sessions: { journals } }: State,
+  { jobs: { byId }, sessions: { journals } }: State,
   id: SessionId,
 ): boolean {
-  if ((unfinishedBySession.get(id)?.size ?? 0) > 0) return true;
   const follows = journals.get(id)?.follows ?? new Set();
   return follows.values().some((jobId) => byId.get(jobId)?.sessionIds.includes(id) ?? false);
 }

@@ -219,7 +219,7 @@ function knows(
 export type SessionContext = {
   /** The first entry that the log still has. */
   readonly oldestSequence?: number;
-  /** With `session.detach`: whether the session submitted a job that has not ended. */
+  /** With `session.detach`: whether the session follows a job of its own that has not ended. */
   readonly hasUnfinishedJob?: boolean;
 };
 

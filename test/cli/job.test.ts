@@ -2,11 +2,13 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { connectWorker, type Handler } from "../../src/arcp-server.ts";
+import { serve } from "../../src/serve.ts";
 import { type Output, patienceMs, scratch, tipstaff, until, within } from "../e2e/processes.ts";
 import { agentsModule } from "./arcp-command.ts";
 import { SlowDoor } from "./slow-door.ts";
@@ -289,6 +291,43 @@ test("what an agent leaves to nobody is in the daemon's log; what it throws ther
   await tipstaff("job", "submit", "reckless", "--data-dir", data, "--detach");
   assert.deepEqual(await ended, [5, null]);
   assert.match(log(), /stopped; everything acknowledged before is kept.*out of reach/s);
+});
+
+test("[ARCP-37] a command that leaves an unfinished job behind leaves no session", async () => {
+  using place = scratch();
+  const token = "secret";
+  writeFileSync(join(place.path, "token"), token);
+  const somewhere = [{ host: "127.0.0.1", port: 0 }] as const;
+  await using daemon = await serve({
+    version: "1.0.0",
+    token,
+    grpc: [],
+    http: somewhere,
+    isHttpOptional: false,
+    arcp: { places: somewhere, isOptional: false },
+    isAnyHostAllowed: false,
+    warn: () => {},
+    onFault: (fault) => {
+      throw fault;
+    },
+  });
+  daemon.work.registerAgent("endless", (_, { signal }) => once(signal, "abort"));
+  const [http] = daemon.http;
+  const address = http && "port" in http ? `127.0.0.1:${http.port}` : "";
+  const flags = ["--detach", "--data-dir", place.path, "--http", address];
+  const { code, stdout, stderr } = await tipstaff("job", "submit", "endless", ...flags);
+  assert.equal(code, 0, stderr);
+  const look = () =>
+    daemon.plane.read(({ sessions, jobs }) => ({
+      sessionCount: sessions.byId.size,
+      states: [...jobs.byId.values()].map(({ id, state }) => `${id} ${state}`),
+    }));
+  const endedMs = performance.now();
+  while ((await look()).sessionCount > 0) {
+    assert(performance.now() - endedMs < 5_000, "the session is still there after 5 s");
+    await sleep(50);
+  }
+  assert.deepEqual((await look()).states, [`${stdout.trim()} running`]);
 });
 
 /** A daemon with the agents of these tests, what it said when it was up, and what it has logged. */

@@ -982,6 +982,31 @@ test("[ARCP-142] whoever unsubscribes hears no more, and the runtime is told onc
   assert.equal((await submitting).jobId, "job_6");
 });
 
+test("[ARCP-142] a caller that submitted a job can stop following it, also where the runtime has no subscriptions", async () => {
+  for (const features of [["subscribe"], []]) {
+    await using scene = await open({}, { features });
+    const { runtime, client } = scene;
+    const submitting = client.submit({ agent: "a" });
+    await runtime.accept(await runtime.last("job.submit"), "job_1");
+    {
+      using job = await submitting;
+      void assert.rejects(job.done, { code: "CANCELLED" });
+    }
+    await settled();
+    const told = runtime.ofType("job.unsubscribe").map(({ payload }) => payload);
+    assert.deepEqual(told, features.length === 0 ? [] : [{ job_id: "job_1" }]);
+    // The handle of a job that has ended has nothing to unsubscribe from.
+    const second = client.submit({ agent: "a" });
+    await runtime.accept(await runtime.last("job.submit"), "job_2");
+    using job = await second;
+    await runtime.result("job_2", 1);
+    await job.done;
+    job.unsubscribe();
+    await settled();
+    assert.equal(runtime.ofType("job.unsubscribe").length, told.length);
+  }
+});
+
 test("[ARCP-142] a subscription ends with the block that it was made in", async () => {
   await using scene = await open();
   const { runtime, client } = scene;

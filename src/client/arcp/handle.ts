@@ -24,7 +24,7 @@ export interface HandleSession {
   unsubscribe(jobId: string, following: Following): void;
 }
 
-export class JobHandle {
+export class JobHandle implements Disposable {
   readonly jobId: string;
   /** With the version that was chosen, if the runtime has versions. */
   readonly agent: string;
@@ -83,31 +83,29 @@ export class JobHandle {
   cancel(reason?: string, { signal }: Abortable = {}): Promise<void> {
     return this.#session.cancelJob(this.jobId, { reason, signal });
   }
+
+  /** Stops following the job. The job goes on; its events end here, and `done` rejects with `CANCELLED`. */
+  unsubscribe(): void {
+    this.#session.unsubscribe(this.jobId, this.#following);
+  }
+
+  [Symbol.dispose](): void {
+    this.unsubscribe();
+  }
 }
 
-export class SubscribedJob extends JobHandle implements Disposable {
+export class SubscribedJob extends JobHandle {
   /** When the subscription began. */
   readonly currentStatus: string;
   /** Whether events from before the subscription came along. */
   readonly replayed: boolean;
   readonly subscribedFrom: number;
-  readonly #unsubscribe: () => void;
 
   constructor(facts: Subscribed, following: Following, session: HandleSession) {
     super(facts, following, session);
     this.currentStatus = facts.currentStatus;
     this.replayed = facts.replayed;
     this.subscribedFrom = facts.subscribedFrom;
-    this.#unsubscribe = () => session.unsubscribe(facts.jobId, following);
-  }
-
-  /** The job goes on; its events end here, and `done` rejects with `CANCELLED`. */
-  unsubscribe(): void {
-    this.#unsubscribe();
-  }
-
-  [Symbol.dispose](): void {
-    this.unsubscribe();
   }
 }
 

@@ -100,6 +100,7 @@ export class Jobs {
     const followed = this.#followed.get(jobId);
     if (!followed) return false;
     followed.subscribed.delete(following);
+    followed.submitted.delete(following);
     if (followed.submitted.size + followed.subscribed.size > 0) return false;
     this.forget(jobId);
     return true;

@@ -190,7 +190,8 @@ export class Session implements SessionListener, RollCallSession {
     following.fail(new ArcpError("CANCELLED", "nobody follows this job here any more"));
     if (!isLast) return;
     this.#numbering.cursors.forget(jobId);
-    if (wasRefused) return;
+    // Jobs are followed by those who submit them, also where the runtime has no subscriptions to end.
+    if (wasRefused || !this.lifeline.features.includes("subscribe")) return;
     this.#left.add(jobId);
     this.#takeLeave();
   }

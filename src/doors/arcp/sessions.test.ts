@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Handler } from "../../arcp-context.ts";
-import { sessionId } from "../../core/index.ts";
+import { jobId, sessionId } from "../../core/index.ts";
 import { MemoryLog, SqliteLog } from "../../log/index.ts";
 import { DoorScene, type Peer } from "../../testing/arcp-door.ts";
 import { HeldLog } from "../../testing/held-log.ts";
@@ -160,6 +160,23 @@ test("[ARCP-79] a session is deleted within 5 s of its goodbye, unless a job of 
   await scene.pass(5_000);
   assert(await isKept(busy.sessionId), "its job is unfinished");
   assert(!(await isKept(observer.sessionId)), "its subscription does not make the job its own");
+});
+
+test("[ARCP-79] a session that unsubscribed from its own job before its goodbye is deleted, and the job goes on", async () => {
+  const { scene, puppet } = await withPuppet();
+  await using _ = scene;
+  const peer = await scene.hello();
+  await peer.submit("puppet");
+  const id = jobId(puppet.job().jobId);
+  await peer.send("job.unsubscribe", { job_id: id });
+  await peer.send("session.bye");
+  await scene.pass(5_000);
+  const { isKept, state } = await scene.plane.read(({ sessions, jobs }) => ({
+    isKept: sessions.byId.has(sessionId(peer.sessionId)),
+    state: jobs.byId.get(id)?.state,
+  }));
+  assert(!isKept);
+  assert.equal(state, "running");
 });
 
 test("[ARCP-79] a connection is closed soon after a goodbye, though an answer is still to come", async () => {
