@@ -26,6 +26,8 @@ function lineOf({ path, kind, errors, isDirectory }: Warning): string | undefine
       return isDirectory
         ? `warning: cannot read status directory ${path}: ${detail}`
         : `warning: ignored unreadable file ${path}: ${detail}`;
+    case "too-many":
+      return `warning: status directory ${path} ${detail}`;
     case "id-mismatch":
       // The record is shown all the same, and the reference says nothing. [AS-9]
       return undefined;

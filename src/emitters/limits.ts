@@ -12,4 +12,6 @@ export const limits = {
   bridgeCharactersMax: 65_536,
   /** How a turn ended is shown for so long (AS-24). Beside of hosts it is as long. */
   endingMs: 5_000,
+  /** Status files that are read in one go to look for another emitter: some 30 ms. */
+  recordsAtOnceMax: 1_000,
 } as const;

@@ -2,9 +2,10 @@
  * AS-94: whether something else writes a file for a session, and is alive. A process id alone proves nothing,
  * because containers that share a directory have the same ones.
  */
-import { readDirectory } from "../status-files/index.ts";
-import { deriveState, limits, type StatusRecord } from "../wire/status-file/index.ts";
+import { readFirst } from "../status-files/index.ts";
+import { deriveState, type StatusRecord, limits as wireLimits } from "../wire/status-file/index.ts";
 import { textAt } from "./fields.ts";
+import { limits } from "./limits.ts";
 
 export type Told = {
   /** What the host is called, and under which key its own fields are in `x_meta`. */
@@ -29,14 +30,15 @@ export function hasOtherEmitter(
     const { agent_id: id, runtime } = record;
     if (isOurs(id) || sessionIn(record, told) !== told.session) return false;
     const { lifecycle, pid = told.pid } = runtime;
-    const state = deriveState(record, { nowMs, staleAfterMs: limits.staleAfterMs });
+    const state = deriveState(record, { nowMs, staleAfterMs: wireLimits.staleAfterMs });
     const isThere = lifecycle !== "stopped" && state !== "stale";
     return isThere && (told.pid === undefined || pid === told.pid);
   });
 }
 
+/** Not all of a crowded directory: this runs inside agents and the daemon, and nothing else runs meanwhile. */
 export function recordsIn(directory: string): readonly StatusRecord[] {
-  return readDirectory(directory).files.map(({ record }) => record);
+  return readFirst(directory, limits.recordsAtOnceMax).files.map(({ record }) => record);
 }
 
 function sessionIn(record: StatusRecord, { name, metaKey }: Told): string | undefined {

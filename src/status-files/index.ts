@@ -15,6 +15,7 @@ export {
   type DirectoryRead,
   readDirectory,
   readDirectoryInTurns,
+  readFirst,
   readStatusFile,
   type Warning,
 } from "./read.ts";

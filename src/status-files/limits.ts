@@ -6,8 +6,14 @@ export const limits = {
   /** On Windows a reader keeps a file from being replaced: tried again so often, after so long. */
   renameTriesMax: 20,
   renamePauseMs: 10,
-  /** Read in one go without giving others a turn: a few milliseconds. */
-  filesPerTurn: 100,
+  /** Work on files in one turn of the event loop. A call that takes several turns waits for as many slices. */
+  sliceMs: 2,
+  /** Entries of a directory that one system call is asked for. */
+  entriesPerRead: 256,
+  /** Files of a directory that are watched: more than agents of one machine, and about 20 MB of memory. */
+  filesMax: 20_000,
+  /** Warnings of a watch: more than anybody reads, few enough to sort and compare after each change. */
+  warningsMax: 1_000,
   /** A file that changes again within this time is read once. */
   debounceMs: 50,
   /** How long what no event told of can stay unseen. */

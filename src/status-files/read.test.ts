@@ -16,7 +16,7 @@ import { test } from "node:test";
 import { Child } from "../testing/child.ts";
 import { temporaryDirectory } from "../testing/temporary.ts";
 import { limits as wireLimits } from "../wire/status-file/index.ts";
-import { type DirectoryRead, prune, readDirectory, readStatusFile } from "./index.ts";
+import { type DirectoryRead, prune, readDirectory, readFirst, readStatusFile } from "./index.ts";
 
 function recordOf(id: string, updatedAt = "2026-06-20T16:45:00Z"): string {
   return JSON.stringify({
@@ -235,6 +235,17 @@ test("a record whose file has a name that is not UTF-8 is read, and pruned, like
   const nowMs = Date.now() + 2 * wireLimits.pruneAfterMs;
   assert.equal(prune(scratch.path, { nowMs }).length, 1);
   assert.deepEqual(readdirSync(scratch.path), []);
+});
+
+test("a program that cannot wait reads only the first files, and is told that there are more", async () => {
+  await using scratch = await temporaryDirectory();
+  for (const id of ["a", "b", "c"]) writeFileSync(join(scratch.path, `${id}.json`), recordOf(id));
+  const { files, warnings } = readFirst(scratch.path, 2);
+  assert.equal(files.length, 2);
+  const errors = ["has more than 2 status files; the others are ignored"];
+  const warning = { path: scratch.path, kind: "too-many", errors, isDirectory: true };
+  assert.deepEqual(warnings, [warning]);
+  assert.deepEqual(readFirst(scratch.path, 3).warnings, []);
 });
 
 test("[AS-45] reading changes nothing", async () => {

@@ -7,6 +7,7 @@ import {
   constants,
   fstatSync,
   lstatSync,
+  opendirSync,
   openSync,
   readdirSync,
   readSync,
@@ -23,13 +24,14 @@ import {
 import { agentIdOf, pathIn, tidyPath } from "./directory.ts";
 import { limits } from "./limits.ts";
 import { decodeName, systemPath } from "./names.ts";
+import { runAtOnce, runInSlices, type Steps } from "./slices.ts";
 
 export type Warning = {
   readonly path: string;
   /** A record whose id is not the name of its file is read all the same. */
-  readonly kind: "invalid-json" | "invalid-status" | "unreadable" | "id-mismatch";
+  readonly kind: "invalid-json" | "invalid-status" | "unreadable" | "id-mismatch" | "too-many";
   readonly errors: readonly string[];
-  /** It is the directory itself that cannot be read. */
+  /** The warning is about the directory, not about one file: it cannot be read, or there are too many files in it. */
   readonly isDirectory?: true;
 };
 
@@ -56,34 +58,33 @@ export type Found =
  * is no records. Synchronous: for a command that has nothing else to do.
  */
 export function readDirectory(directory: string, options: ReadOptions = {}): DirectoryRead {
-  const reading = readNames(directory, options);
-  for (;;) {
-    const { value, done } = reading.next();
-    if (done) return value;
-  }
+  return runAtOnce(readListed(listNames(directory), options));
 }
 
-/** The same for a program that has other things to do meanwhile. */
+/** The same for a program that has other things to do meanwhile. Reads at most `limits.filesMax` files. */
 export async function readDirectoryInTurns(
   directory: string,
   options: ReadOptions = {},
 ): Promise<DirectoryRead> {
-  const reading = readNames(directory, options);
-  for (;;) {
-    for (let count = 0; count < limits.filesPerTurn; count++) {
-      const { value, done } = reading.next();
-      if (done) return value;
-    }
-    await new Promise(setImmediate);
-  }
+  return await runInSlices(readSome(directory, options));
 }
 
-/** Pauses after each name. */
-function* readNames(
+/** At most `filesMax` files of a directory, at once: for a program that cannot wait and can do without the others. */
+export function readFirst(directory: string, filesMax: number): DirectoryRead {
+  return runAtOnce(readSome(directory, { filesMax }));
+}
+
+function* readSome(
   directory: string,
-  options: ReadOptions,
-): Generator<undefined, DirectoryRead, undefined> {
-  const listed = listNames(directory);
+  { filesMax = limits.filesMax, ...options }: ReadOptions & { readonly filesMax?: number },
+): Steps<DirectoryRead> {
+  const { names, hasMore, ...listed } = yield* listSome(directory, { filesMax });
+  const ignored = hasMore ? [tooManyFiles(listed.directory, filesMax)] : [];
+  const warnings = [...listed.warnings, ...ignored];
+  return yield* readListed({ ...listed, names: byCodePoint(names), warnings }, options);
+}
+
+function* readListed(listed: Listed, options: ReadOptions): Steps<DirectoryRead> {
   const files: StatusFile[] = [];
   const warnings: Warning[] = [...listed.warnings];
   for (const name of listed.names) {
@@ -101,30 +102,91 @@ export function readStatusFile(path: string, options: ReadOptions = {}): Read {
   return found.isGone ? unreadable("ENOENT") : found.read;
 }
 
-/** The names that a reader looks at, in the order of their code points. */
-export function listNames(directory: string): {
+export type Listed = {
+  /** Its path, tidy. */
   readonly directory: string;
   readonly names: readonly string[];
   readonly warnings: readonly Warning[];
-} {
+};
+
+/** The names that a reader looks at, in the order of their code points. */
+export function listNames(directory: string): Listed {
   const tidy = tidyPath(directory);
   try {
     const names = namesIn(tidy).filter((name) => name.endsWith(".json"));
     return { directory: tidy, names: byCodePoint(names), warnings: [] };
   } catch (error) {
-    const code = codeOf(error);
-    const isNone = code === "ENOENT" || code === "ENOTDIR";
-    const errors = [reasonOf(code)];
-    const warning = { path: tidy, kind: "unreadable", errors, isDirectory: true } as const;
-    return { directory: tidy, names: [], warnings: isNone ? [] : [warning] };
+    return notListed(tidy, error);
+  }
+}
+
+/** The first names that are wanted, in no order, and whether there are more. */
+export function* listSome(
+  directory: string,
+  {
+    filesMax,
+    isWanted = () => true,
+  }: { readonly filesMax: number; readonly isWanted?: (name: string) => boolean },
+): Steps<Listed & { readonly hasMore: boolean }> {
+  const tidy = tidyPath(directory);
+  const names: string[] = [];
+  try {
+    for (const name of entriesOf(tidy)) {
+      yield;
+      if (!name.endsWith(".json") || !isWanted(name)) continue;
+      if (names.length === filesMax) {
+        return { directory: tidy, names, warnings: [], hasMore: true };
+      }
+      names.push(name);
+    }
+  } catch (error) {
+    return { ...notListed(tidy, error), hasMore: false };
+  }
+  return { directory: tidy, names, warnings: [], hasMore: false };
+}
+
+function notListed(directory: string, error: unknown): Listed {
+  const code = codeOf(error);
+  const isNone = code === "ENOENT" || code === "ENOTDIR";
+  const errors = [reasonOf(code)];
+  const warning = { path: directory, kind: "unreadable", errors, isDirectory: true } as const;
+  return { directory, names: [], warnings: isNone ? [] : [warning] };
+}
+
+export function tooManyFiles(directory: string, filesMax: number): Warning {
+  const errors = [`has more than ${filesMax} status files; the others are ignored`];
+  return { path: directory, kind: "too-many", errors, isDirectory: true };
+}
+
+/** Each name as it is read, so that a long directory takes no long system call. Throws as `opendirSync` does. */
+function* entriesOf(directory: string): Generator<string, void, undefined> {
+  let hasOthers = false;
+  const opened = opendirSync(directory, { bufferSize: limits.entriesPerRead });
+  try {
+    for (let entry = opened.readSync(); entry; entry = opened.readSync()) {
+      if (isDoubtful(entry.name)) hasOthers = true;
+      else yield entry.name;
+    }
+  } finally {
+    opened.closeSync();
+  }
+  if (!hasOthers) return;
+  // Names that may not be UTF-8 are asked for again as bytes.
+  for (const name of readdirSync(directory, { encoding: "buffer" })) {
+    if (isDoubtful(name.toString())) yield decodeName(name);
   }
 }
 
 /** Almost always they are UTF-8; only where one may not be are they asked for as bytes. */
 function namesIn(directory: string): string[] {
   const names = readdirSync(directory);
-  if (!names.some((name) => name.includes("\ufffd"))) return names;
+  if (!names.some(isDoubtful)) return names;
   return readdirSync(directory, { encoding: "buffer" }).map(decodeName);
+}
+
+/** Whether the name has bytes that may not have been UTF-8. */
+function isDoubtful(name: string): boolean {
+  return name.includes("\ufffd");
 }
 
 /** What a name that was just listed turns out to be. A file that is gone already is no news. */
@@ -252,7 +314,8 @@ function unreadable(reason: string): Read {
 }
 
 /** Comparing by code points is slow, and needed only where there is something beyond the first plane. */
-function byCodePoint(names: string[]): readonly string[] {
+export function byCodePoint(unordered: readonly string[]): readonly string[] {
+  const names = [...unordered];
   const isPlain = !names.some((name) => /[\ud800-\udfff]/.test(name));
   return isPlain ? names.sort() : names.sort(compareCodePoints);
 }

@@ -324,6 +324,47 @@ test("a change that neither an event nor the file's times show is found, if the 
   assert.equal(await next, "upsert a two idle");
 });
 
+test("a file that is not valid is not read again as long as its inode, size and time are the same", async () => {
+  await using scratch = await temporaryDirectory();
+  const directory = join(scratch.path, "status");
+  await using scene = new Scene(directory, { staleAfterMs: 86_400_000 });
+  const valid = JSON.stringify(recordOf("a", scene.clock.nowMs()));
+  const outside = join(scratch.path, "same-file");
+  const longAgo = Math.floor(Date.now() / 1000) - 60;
+  writeFileSync(outside, "?".repeat(valid.length));
+  utimesSync(outside, longAgo, longAgo);
+  mkdirSync(directory);
+  linkSync(outside, join(directory, "a.json"));
+  assert.equal(await scene.next(), "snapshot, invalid-json");
+  // By its other name, which is not in the directory that is watched.
+  writeFileSync(outside, valid);
+  utimesSync(outside, longAgo, longAgo);
+  const next = scene.next();
+  await scene.clock.pass(limits.pollMs);
+  scene.write("b");
+  assert.equal(await next, "upsert b n idle");
+});
+
+test("at the limit of files a valid record replaces one that is not valid, and warnings are bounded", async () => {
+  await using scratch = await temporaryDirectory();
+  await using scene = new Scene(scratch.path);
+  const bad = join(scratch.path, "bad.json");
+  writeFileSync(bad, "{");
+  for (let count = 0; count < limits.filesMax; count++) {
+    linkSync(bad, join(scratch.path, `bad-${count}.json`));
+  }
+  const [snapshot, ...warnings] = (await scene.next()).split(", ");
+  assert.equal(snapshot, "snapshot");
+  assert.deepEqual(warnings.slice(0, 3), ["too-many", "too-many", "invalid-json"]);
+  assert.equal(warnings.length, 2 + limits.warningsMax);
+  scene.write("a");
+  assert.equal(await scene.next(), "upsert a n idle");
+  // One of the files that were listed had to make room.
+  assert.match(await scene.next(), /^warnings too-many too-many invalid-json /);
+  removeStatusFile(scratch.path, "a");
+  assert.equal(await scene.next(), "remove a");
+});
+
 test("events that the system has dropped cost nothing but a look at everything", async () => {
   await using scratch = await temporaryDirectory();
   await using scene = new Scene(scratch.path);

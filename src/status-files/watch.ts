@@ -23,14 +23,17 @@ import { DirectoryEvents } from "./events.ts";
 import { limits } from "./limits.ts";
 import { systemPath } from "./names.ts";
 import {
+  byCodePoint,
   isSameStamp,
   judge,
-  listNames,
+  listSome,
   readFound,
   type Stamp,
   stampOf,
+  tooManyFiles,
   type Warning,
 } from "./read.ts";
+import { runInSlices, type Steps } from "./slices.ts";
 
 /** A file with what its record meant when it was looked at. */
 export type WatchedFile = StatusFile & { readonly state: DerivedState };
@@ -114,8 +117,13 @@ class Directory {
   readonly #staleAfterMs: number;
   readonly #clock: Clock;
   readonly #options: ReadOptions;
+  /** Files that are not valid are remembered too, so that they are not read again. */
   readonly #byName = new Map<string, LastRead>();
-  #directoryWarnings: readonly Warning[] = [];
+  /** Those of them that hold no record. */
+  readonly #invalid = new Set<string>();
+  /** Whether there are more files than `limits.filesMax`. */
+  #hasIgnored = false;
+  #listingWarnings: readonly Warning[] = [];
   #toldWarnings: readonly Warning[] = [];
 
   constructor(
@@ -147,24 +155,40 @@ class Directory {
     return { type: "snapshot", files: sortForLoad(files), warnings: this.#toldWarnings };
   }
 
-  /** Lists the directory, and reads what is not certain to be as it was. */
-  async lookAtAll(): Promise<readonly Change[]> {
-    const listed = listNames(this.#path);
-    this.#directoryWarnings = listed.warnings;
-    // What is gone comes first: where an agent took another name, it is never there twice.
-    const gone = new Set(this.#byName.keys()).difference(new Set(listed.names));
-    const names = new Set([...gone, ...listed.names]);
-    for (const name of listed.names) if (this.#isUnchanged(name)) names.delete(name);
-    return await this.lookAt(names);
+  /** Lists the directory, and reads the files that may have changed. */
+  lookAtAll(): Promise<readonly Change[]> {
+    return runInSlices(this.#lookAtAll());
   }
 
-  async lookAt(names: ReadonlySet<string>): Promise<readonly Change[]> {
+  lookAt(names: Iterable<string>): Promise<readonly Change[]> {
+    return runInSlices(this.#lookAt(names));
+  }
+
+  *#lookAtAll(): Steps<readonly Change[]> {
+    const { filesMax } = limits;
+    const isWanted = (name: string): boolean => !this.#byName.has(name);
+    const listed = yield* listSome(this.#path, { filesMax, isWanted });
+    const gone: string[] = [];
+    const changed: string[] = [];
+    for (const [name, last] of this.#byName) {
+      const stamp = this.#stampNow(name);
+      if (!stamp) gone.push(name);
+      else if (isYoung(last) || !isSameStamp(stamp, last.stamp)) changed.push(name);
+      yield;
+    }
+    const room = filesMax - (this.#byName.size - gone.length);
+    this.#listingWarnings = listed.warnings;
+    this.#hasIgnored = listed.hasMore || listed.names.length > room;
+    const names = byCodePoint([...changed, ...listed.names.slice(0, room)]);
+    // Files that are gone come first: an agent whose file was renamed is never there twice.
+    return yield* this.#lookAt([...gone, ...names]);
+  }
+
+  *#lookAt(names: Iterable<string>): Steps<readonly Change[]> {
     const changes: Change[] = [];
-    let count = 0;
     for (const name of names) {
       changes.push(...this.#read(name));
-      count += 1;
-      if (count % limits.filesPerTurn === 0) await new Promise(setImmediate);
+      yield;
     }
     const warnings = this.#warnings();
     if (!isDeepStrictEqual(warnings, this.#toldWarnings)) {
@@ -194,15 +218,21 @@ class Directory {
     const readAtMs = Date.now();
     const found = readFound(path, this.#options);
     if (found.isGone) {
-      this.#byName.delete(name);
+      this.#forget(name);
       return before?.file ? [removal(before.file)] : [];
     }
     const { file, warning } = judge(path, found.read);
     const { stamp } = found;
+    if (!before && !this.#hasRoomFor(file)) {
+      this.#hasIgnored = true;
+      return [];
+    }
     if (!file) {
       this.#byName.set(name, { stamp, readAtMs, warning, ...noFile });
+      this.#invalid.add(name);
       return before?.file ? [removal(before.file)] : [];
     }
+    this.#invalid.delete(name);
     if (before?.file && isDeepStrictEqual(before.file.record, file.record)) {
       this.#byName.set(name, { ...before, stamp, readAtMs, warning });
       return [];
@@ -214,22 +244,60 @@ class Directory {
     return [{ type: "upsert", file: { ...file, state } }];
   }
 
-  #isUnchanged(name: string): boolean {
-    const last = this.#byName.get(name);
-    if (!last || last.readAtMs - last.stamp.modifiedAtMs < limits.coarseTimesMs) return false;
+  /**
+   * At the limit a valid record replaces a file that is not valid. So an agent that writes its file is seen, however
+   * many other files there are.
+   */
+  #hasRoomFor(file: StatusFile | undefined): boolean {
+    if (this.#byName.size < limits.filesMax) return true;
+    const [invalid] = this.#invalid;
+    if (!file || invalid === undefined) return false;
+    this.#forget(invalid);
+    this.#hasIgnored = true;
+    return true;
+  }
+
+  #forget(name: string): void {
+    this.#byName.delete(name);
+    this.#invalid.delete(name);
+  }
+
+  /** Undefined if the file is gone, or cannot be looked at. */
+  #stampNow(name: string): Stamp | undefined {
     try {
-      return isSameStamp(stampOf(statSync(systemPath(pathIn(this.#path, name)))), last.stamp);
+      return stampOf(statSync(systemPath(pathIn(this.#path, name))));
     } catch {
-      return false;
+      return undefined;
     }
   }
 
+  /** Not all are sorted and compared, because there may be one for each file. */
   #warnings(): readonly Warning[] {
+    const about: Warning[] = [...this.#listingWarnings];
+    if (this.#hasIgnored) about.push(tooManyFiles(this.#path, limits.filesMax));
     const warnings: Warning[] = [];
-    for (const { warning } of this.#byName.values()) if (warning) warnings.push(warning);
+    for (const { warning } of this.#byName.values()) {
+      if (!warning) continue;
+      if (warnings.length === limits.warningsMax) {
+        about.push(tooManyWarnings(this.#path));
+        break;
+      }
+      warnings.push(warning);
+    }
     warnings.sort((one, other) => compareCodePoints(one.path, other.path));
-    return [...this.#directoryWarnings, ...warnings];
+    return [...about, ...warnings];
   }
+}
+
+/** Whether the file changed so shortly before it was read that its times would not show another change. */
+function isYoung({ readAtMs, stamp }: LastRead): boolean {
+  return readAtMs - stamp.modifiedAtMs < limits.coarseTimesMs;
+}
+
+function tooManyWarnings(directory: string): Warning {
+  const { warningsMax } = limits;
+  const errors = [`has more than ${warningsMax} files with problems; the others are not listed`];
+  return { path: directory, kind: "too-many", errors, isDirectory: true };
 }
 
 const noFile = {

@@ -7,7 +7,7 @@
 import { agentId, observedId } from "../../core/index.ts";
 import type { Plane } from "../../plane/index.ts";
 import { claimOfFile } from "../../sightings/index.ts";
-import { type Change, type Clock, watchDirectory } from "../../status-files/index.ts";
+import { type Change, type Clock, type Warning, watchDirectory } from "../../status-files/index.ts";
 import {
   type StatusFile,
   sortForLoad,
@@ -89,6 +89,7 @@ class Seen {
   async take(change: Change): Promise<void> {
     switch (change.type) {
       case "snapshot": {
+        this.#tellOf(change.warnings);
         sweep(change.files, this.#options.warn);
         for (const file of change.files) this.#put(file);
         const known = await this.#plane.read(({ observed }) => [...observed.byId.keys()]);
@@ -103,7 +104,7 @@ class Seen {
         this.#note(this.#remove(change.path));
         break;
       case "warnings":
-        return;
+        return this.#tellOf(change.warnings);
     }
     if (this.#news.size >= limits.watchedFilesMax) await this.settled();
   }
@@ -165,6 +166,13 @@ class Seen {
     others?.delete(path);
     if (others?.size === 0) this.#byAgent.delete(id);
     return new Set([id]);
+  }
+
+  /** Problems of single files are for those who list the directory. */
+  #tellOf(warnings: readonly Warning[]): void {
+    for (const { kind, errors } of warnings) {
+      if (kind === "too-many") for (const problem of errors) this.#tell(problem);
+    }
   }
 
   #tellOfCrowd(): void {

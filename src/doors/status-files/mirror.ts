@@ -10,7 +10,7 @@ import {
   agentIdOf,
   type Clock,
   codeOf,
-  readDirectory,
+  readDirectoryInTurns,
   readStatusFile,
   removeFile,
   removeStatusFile,
@@ -45,7 +45,8 @@ const mark = { source: "registry", mirror: true, daemon: process.pid } as const;
 /** Resolves when there is a file for everyone who is here. */
 export async function openMirror(plane: Plane, options: MirrorOptions): Promise<AsyncDisposable> {
   const mirror = new Mirror(plane, options);
-  sweep(readDirectory(options.directory).files, options.warn);
+  const { files } = await readDirectoryInTurns(options.directory);
+  sweep(files, options.warn);
   const { clock } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
