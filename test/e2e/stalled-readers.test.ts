@@ -1,7 +1,8 @@
 /**
  * Callers that ask and do not read, at all doors at once, against a daemon in a process of its own: its resident
  * size is read from /proc, so this runs on Linux. What is asked for must be larger than what the kernel takes for a
- * connection that nobody reads from, some 3 MB.
+ * connection that nobody reads from, some 3 MB. May take more than 20 s, because a thousand connections are opened one
+ * after another and the daemon prepares several gigabytes of replies for them.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
