@@ -26,6 +26,9 @@ async function live(log: Log, release: Promise<unknown>) {
     },
     { isIdempotent: true },
   );
+  work.runtime.registerAgent("asker", (input, context) =>
+    context.ask(String(input), { choices: ["ship it", "wait"] }),
+  );
   const stop = async (): Promise<void> => {
     await work.close({ graceMs: 0 });
     await opened[Symbol.asyncDispose]();
@@ -94,6 +97,41 @@ test("a job that runs is cancelled by its principal, and the follower is told ho
   assert.deepEqual(withoutNumbers(lines.slice(2)), [
     `cancelling ${id}`,
     "end cancelled job_cancelled",
+  ]);
+  await stop();
+});
+
+test("a question of a job is among its events, and the first answer wins", async () => {
+  const { work, stop } = await live(new MemoryLog(), Promise.resolve());
+  const ada = connect(work);
+  await ada.connection.receive('submit trip asker "Ready?"');
+  const [, id] = ada.lines.splice(0)[0]?.split(" ") ?? [];
+  const following = ada.connection.receive(`follow ${id} 0`);
+  await waitUntil(() => ada.lines.length === 3);
+  const [, question] = /"question_id":"([^"]+)"/.exec(ada.lines[1] ?? "") ?? [];
+  const [eve, other] = [connect(work, "eve"), connect(work)];
+  await eve.connection.receive(`answer ${question} "ship it"`);
+  await other.connection.receive(`answer ${question} "maybe"`);
+  await other.connection.receive(`answer ${question} "ship it"`);
+  await other.connection.receive(`answer ${question} "wait"`);
+  await following;
+  const firstWords = ({ lines }: typeof ada): readonly string[] =>
+    lines.map((line) => line.split(" ").slice(0, 2).join(" "));
+  assert.deepEqual(firstWords(eve), ["refused question_not_found"]);
+  assert.deepEqual(firstWords(other), [
+    "refused answer_invalid",
+    `answered ${question}`,
+    "refused question_closed",
+  ]);
+  assert.match(other.lines[2] ?? "", /was answered by ada at \d{4}-/);
+  const asked = { question_id: question, prompt: "Ready?", choices: ["ship it", "wait"] };
+  assert.deepEqual(withoutNumbers(ada.lines), [
+    'status {"phase":"running"}',
+    `question ${JSON.stringify({ ...asked, timeout_seconds: 180 })}`,
+    'status {"phase":"input_required","message":"Ready?"}',
+    `question_closed {"question_id":"${question}","outcome":"answered","by":"ada"}`,
+    'status {"phase":"running"}',
+    'end success "ship it"',
   ]);
   await stop();
 });

@@ -1,16 +1,18 @@
 /**
- * A job protocol of three requests, in lines of text, on the neutral layer alone: the core's commands and events, the
+ * A job protocol of four requests, in lines of text, on the neutral layer alone: the core's commands and events, the
  * plane, and work. It shows what a further door needs, and that it needs no other protocol's words.
  *
  *     submit <context> <agent> <input>   →  job <id>
  *     follow <id> <after>                →  <sequence> <kind> <body> …, then <sequence> end <status> <result or code>
  *     cancel <id>                        →  cancelling <id>
+ *     answer <question> <JSON>           →  answered <question>
  *     anything else, or a refusal        →  refused <code> <message>
  *
+ * Questions of jobs are among their events; the core checks answers, all but those to a JSON Schema.
  * A client that comes back follows the job from the last sequence that it has seen: nothing is told twice or left out,
  * whether the connection or the process was another.
  */
-import { type Event, jobId, type Outcome, type Refusal } from "../../src/core/index.ts";
+import { type Event, jobId, type Outcome, questionId, type Refusal } from "../../src/core/index.ts";
 import type { Work } from "../../src/work.ts";
 
 const cancelGraceMs = 1_000;
@@ -29,6 +31,7 @@ export class ToyConnection implements Disposable {
 
   async receive(line: string): Promise<void> {
     const [verb = "", first = "", second = "", ...rest] = line.split(" ");
+    const tail = [second, ...rest].join(" ");
     switch (verb) {
       case "submit":
         return await this.#submit(first, second, rest.join(" "));
@@ -36,6 +39,8 @@ export class ToyConnection implements Disposable {
         return await this.#follow(first, Number(second));
       case "cancel":
         return await this.#cancel(first);
+      case "answer":
+        return await this.#answer(first, tail);
       default:
         return this.#refuse({ code: "invalid_argument", message: `there is no ${verb}` });
     }
@@ -61,6 +66,18 @@ export class ToyConnection implements Disposable {
     );
     if (refusal) this.#refuse(refusal);
     else this.#send(`cancelling ${id}`);
+  }
+
+  async #answer(id: string, answer: string): Promise<void> {
+    const principal = this.#principal;
+    const by = { name: principal, principal };
+    const { refusal } = await this.#work.plane.submit(
+      { type: "question.answer", questionId: questionId(id), answer, by },
+      { actor: `principal/${principal}` },
+      () => undefined,
+    );
+    if (refusal) this.#refuse(refusal);
+    else this.#send(`answered ${id}`);
   }
 
   /** What the log has, then what comes, until the job has ended or the client is gone. */
