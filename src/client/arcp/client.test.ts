@@ -325,6 +325,40 @@ test("while there is no connection no answer is overdue", async () => {
   assert.deepEqual((await list).jobs, []);
 });
 
+test("an answer to a question is sent again after a loss of the connection, as the same one", async () => {
+  const capabilities = { features: ["subscribe"], "x-vendor.runctx.answer": {} };
+  await using scene = await open({ welcome: { capabilities } });
+  const { runtime, time } = scene;
+  const job = await accepted(scene);
+  const answering = job.answer("q_1", null);
+  const first = await runtime.last("x-vendor.runctx.answer");
+  const { idempotency_key, ...said } = first.payload;
+  assert.deepEqual(said, { job_id: "job_1", question_id: "q_1", answer: null });
+  await runtime.drop();
+  await time.pass(10_000, 250);
+  const again = await runtime.last("x-vendor.runctx.answer");
+  assert.notEqual(again, first);
+  assert.deepEqual(again.payload, first.payload);
+  assert.equal(typeof idempotency_key, "string");
+  const answered = { job_id: "job_1", question_id: "q_1", request_id: again.id };
+  await runtime.say("x-vendor.runctx.answered", answered, { jobId: "job_1" });
+  await answering;
+  const details = { original_code: "question_closed" };
+  const refusal = { code: "INVALID_REQUEST", message: "answered by bob", details };
+  const late = assert.rejects(job.answer("q_1", "blue"), refusal);
+  const { id } = await runtime.last("x-vendor.runctx.answer");
+  await runtime.error("INVALID_REQUEST", "answered by bob", { request_id: id, details });
+  await late;
+  assert.deepEqual(scene.problems, []);
+});
+
+test("a runtime that does not advertise it is sent no answer", async () => {
+  await using scene = await open();
+  const job = await accepted(scene);
+  await assert.rejects(job.answer("q_1", "blue"), { code: "INVALID_REQUEST" });
+  assert.deepEqual(scene.runtime.ofType("x-vendor.runctx.answer"), []);
+});
+
 test("[ARCP-209] a submit that is aborted rejects, and the job that comes of it is cancelled", async () => {
   await using scene = await open();
   const { client, runtime } = scene;

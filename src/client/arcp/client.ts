@@ -5,21 +5,24 @@
 import {
   type AgentOffer,
   ArcpError,
+  answerType,
   isArcpError,
   isTraceId,
   type JobEntry,
   type JsonObject,
   type LeaseConstraints,
   type LeaseShape,
+  printAnswer,
   printCancel,
   printListJobs,
   printSubmit,
   printSubscribe,
+  type QuestionAnswer,
   readTimestamp,
   type Welcome,
 } from "../../wire/arcp/index.ts";
 import { type Abortable, orAborted } from "./abort.ts";
-import { mintTraceId } from "./chance.ts";
+import { mintId, mintTraceId } from "./chance.ts";
 import type { Following } from "./following.ts";
 import { type Budget, type HandleSession, JobHandle, readBudget, SubscribedJob } from "./handle.ts";
 import type { FrameListener } from "./handlers.ts";
@@ -99,6 +102,7 @@ export class ARCPClient implements AsyncDisposable {
   readonly #time: Timekeeper;
   readonly #handles: HandleSession = {
     cancelJob: (jobId, options) => this.cancelJob(jobId, options),
+    answerQuestion: (jobId, said, options) => this.#answerQuestion({ jobId, ...said }, options),
     unsubscribe: (jobId, following) => this.#session.leave(jobId, following),
   };
   /** Jobs that somebody has withdrawn from, and that a submit under the same key may get: asked again after it. */
@@ -329,6 +333,23 @@ export class ARCPClient implements AsyncDisposable {
     const { answersCancels } = this.#session.lifeline.traits;
     if (!answersCancels) this.#lookAfterCancel(jobId, limits.cancelLooksMax);
     return cancelling;
+  }
+
+  /** Sent again after a loss of the connection; its key says that it is the same answer. */
+  async #answerQuestion(
+    said: Omit<QuestionAnswer, "idempotencyKey">,
+    { signal }: Abortable,
+  ): Promise<void> {
+    if (this.welcome.vendor[answerType] === undefined) {
+      throw new ArcpError("INVALID_REQUEST", "this runtime takes no answers to questions");
+    }
+    const payload = printAnswer({ ...said, idempotencyKey: mintId("envelope") });
+    return await this.#ask<void>(signal, (answered, refused) => ({
+      kind: "answer",
+      request: { type: answerType, payload },
+      answered,
+      refused,
+    }));
   }
 
   /** Tells the runtime that everything up to this event was read, and need not be kept for us. */

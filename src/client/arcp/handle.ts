@@ -21,6 +21,11 @@ export interface HandleSession {
     jobId: string,
     options: Abortable & { readonly reason?: string | undefined },
   ): Promise<void>;
+  answerQuestion(
+    jobId: string,
+    said: { readonly questionId: string; readonly answer: unknown },
+    options: Abortable,
+  ): Promise<void>;
   unsubscribe(jobId: string, following: Following): void;
 }
 
@@ -82,6 +87,16 @@ export class JobHandle implements Disposable {
   /** Resolves when the runtime has taken the wish, or the job is over. How the job ends, `done` tells. */
   cancel(reason?: string, { signal }: Abortable = {}): Promise<void> {
     return this.#session.cancelJob(this.jobId, { reason, signal });
+  }
+
+  /**
+   * Answers a question of the job: `question_id` of the event `x-vendor.runctx.question`, or `request_id` of
+   * `x-vendor.runctx.scope_request`. Resolves when the answer counts. Rejects with `INVALID_REQUEST` if it does not, and
+   * `details.original_code` says why; with `question_closed` the message says who was first. Only runtimes of ours take
+   * answers.
+   */
+  answer(questionId: string, answer: unknown, { signal }: Abortable = {}): Promise<void> {
+    return this.#session.answerQuestion(this.jobId, { questionId, answer }, { signal });
   }
 
   /** Stops following the job. The job goes on; its events end here, and `done` rejects with `CANCELLED`. */

@@ -11,6 +11,7 @@ import {
   isErrorCode,
   type Jobs,
   type JsonObject,
+  type QuestionAnswered,
   type ReceivedError,
   type SessionError,
   type Subscribed,
@@ -52,7 +53,9 @@ export type CancelCall = {
   readonly refused: (error: ArcpError) => void;
 };
 
-export type Call = SubmitCall | ListCall | SubscribeCall | CancelCall;
+export type AnswerCall = CallOf<"answer", void>;
+
+export type Call = SubmitCall | ListCall | SubscribeCall | CancelCall | AnswerCall;
 
 export type Waiting<Kind extends Call = Call> = {
   /** Of the envelope that asked. */
@@ -261,6 +264,12 @@ export class Pending {
     return this.#oldest(isOf("cancel", jobId));
   }
 
+  /** Only our runtime takes answers, and it says which request it replies to. */
+  ofAnswered({ requestId }: QuestionAnswered): Waiting<AnswerCall> | undefined {
+    const named = this.#named(requestId);
+    return named && isAnswer(named) ? named : undefined;
+  }
+
   /** A job that is over needs no cancelling. */
   cancelsOf(jobId: string): readonly Waiting<CancelCall>[] {
     return [...(this.#cancels.get(jobId) ?? [])];
@@ -314,6 +323,7 @@ const isSubmit = isOf("submit");
 const isList = isOf("list");
 const isSubscribe = isOf("subscribe");
 const isCancel = isOf("cancel");
+const isAnswer = isOf("answer");
 
 function hasTrace(traceId: string | undefined) {
   return ({ call }: Waiting): boolean =>

@@ -5,6 +5,7 @@
 import {
   type Accepted,
   ArcpError,
+  answeredType,
   type Envelope,
   isArcpError,
   isOptional,
@@ -17,6 +18,7 @@ import {
   printUnsubscribe,
   type ResumePoint,
   readAccepted,
+  readAnswered,
   readCancelled,
   readJobEvent,
   readJobs,
@@ -282,7 +284,7 @@ export class Session implements SessionListener, RollCallSession {
     const series = this.#numbering.take(envelope);
     if (series === undefined) return;
     if (envelope.eventSeq !== undefined) this.#acknowledging?.note();
-    const isVendor = isVendorName(envelope.type);
+    const isVendor = isVendorName(envelope.type) && envelope.type !== answeredType;
     const isOffered = this.handlers.offer(envelope);
     if (isVendor && !isOffered && !isOptional(envelope.extensions)) {
       this.malformed(`nobody here knows ${envelope.type}`);
@@ -346,6 +348,12 @@ export class Session implements SessionListener, RollCallSession {
         this.#answer(readCancelled(envelope), (cancelled) =>
           this.#settle(this.#pending.ofCancelled(cancelled), (call) => call.answered()),
         );
+        return;
+      case answeredType:
+        this.#answer(readAnswered(envelope), (answered) => {
+          const waiting = this.#pending.ofAnswered(answered);
+          this.#settle(waiting, (call) => call.answered(undefined, envelope));
+        });
         return;
       case "job.event":
         this.#answer(readJobEvent(envelope), (event) => {
@@ -534,7 +542,7 @@ export class Session implements SessionListener, RollCallSession {
         this.#repeat(waiting, waiting.id);
         continue;
       }
-      if (isAbandoned && (call.kind === "list" || call.kind === "subscribe")) {
+      if (isAbandoned && call.kind !== "submit" && call.kind !== "cancel") {
         this.#pending.remove(waiting);
         continue;
       }

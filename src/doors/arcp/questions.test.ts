@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JobContext } from "../../arcp-context.ts";
+import { ARCPClient } from "../../client/arcp/index.ts";
 import { DoorScene, type Peer, type SceneOptions, type Told } from "../../testing/arcp-door.ts";
 import { waitUntil } from "../../testing/puppet.ts";
+import { pairMemoryTransports, type Transport } from "../../transport/index.ts";
 
 const answerType = "x-vendor.runctx.answer";
 
@@ -177,4 +179,23 @@ test("a request for a scope is told as one, and granted or denied by its answer"
   await waitUntil(() => peer.of("job.error").length > 0);
   const { code, message, retryable } = peer.of("job.error")[0]?.payload ?? {};
   assert.deepEqual([code, message, retryable], ["PERMISSION_DENIED", "not those", false]);
+});
+
+test("tipstaff/arcp answers a question, and says who was first if it was too late", async () => {
+  await using scene = await DoorScene.open();
+  scene.agent("asks", (_, context) => context.ask("Which title?"));
+  const dial = async (): Promise<Transport> => {
+    const [ours, theirs] = pairMemoryTransports();
+    scene.door.accept(ours);
+    return theirs;
+  };
+  await using client = await ARCPClient.connect(dial, { token: "of ada" });
+  const job = await client.submit({ agent: "asks" });
+  for await (const { kind, body } of job.events()) {
+    if (kind !== "x-vendor.runctx.question") continue;
+    const { question_id } = body as { readonly question_id: string };
+    await job.answer(question_id, "Yearly");
+    await assert.rejects(job.answer(question_id, "Monthly"), /was answered by ada at /);
+  }
+  assert.equal((await job.done).result, "Yearly");
 });
