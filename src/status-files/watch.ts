@@ -278,11 +278,14 @@ class Directory {
     const warnings: Warning[] = [];
     for (const { warning } of this.#byName.values()) {
       if (!warning) continue;
-      if (warnings.length === limits.warningsMax) {
-        about.push(tooManyWarnings(this.#path));
-        break;
+      if (warnings.length < limits.warningsMax) {
+        warnings.push(warning);
+        continue;
       }
-      warnings.push(warning);
+      // Such a record is shown all the same, so nothing is missing without its warning.
+      if (warning.kind === "id-mismatch") continue;
+      about.push(tooManyWarnings(this.#path));
+      break;
     }
     warnings.sort((one, other) => compareCodePoints(one.path, other.path));
     return [...about, ...warnings];
