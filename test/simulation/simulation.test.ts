@@ -23,9 +23,11 @@ test("nothing is lost, doubled or shown too soon, whatever happens", async (cont
   }
   if (one !== undefined) return;
   for (const [what, often] of [...seen].sort()) context.diagnostic(`${what}: ${often}`);
-  const happening = Object.keys(topics).filter(isEventType);
+  const happening = Object.keys(topics).filter((type) => isEventType(type) && !notYet.has(type));
   const wanting = [...happening, ...mustHappen].filter((what) => !seen.has(what));
   assert.deepEqual(wanting, [], "a storm in which this never happens proves little");
+  const since = [...notYet].filter((what) => seen.has(what));
+  assert.deepEqual(since, [], "what happens now is to be taken off the list of what does not yet");
 });
 
 test("the same seed gives the same storm", async () => {
@@ -35,6 +37,16 @@ test("the same seed gives the same storm", async () => {
   assert.deepEqual(second.trace, first.trace);
   assert.deepEqual(second.seen, first.seen);
 });
+
+/** Events that no storm causes yet: questions and dismissals have rule tests and scenarios only. */
+const notYet: ReadonlySet<string> = new Set([
+  "need.dismissed",
+  "need.restored",
+  "question.asked",
+  "question.answered",
+  "question.closed",
+  "question.forgotten",
+]);
 
 const mustHappen = [
   "agent_not_found",

@@ -319,10 +319,11 @@ export class WorkReferee {
     return session;
   }
 
-  /** Only a session without an unfinished job is given less than its window after a goodbye. */
+  /** A session that follows an unfinished job of its own keeps its whole window after a goodbye. */
   #requireIdle(id: string): void {
-    for (const { state, sessions } of this.ledger.jobs.values()) {
-      assert(state === "ended" || !sessions.includes(id), `${id} has an unfinished job`);
+    for (const { id: jobId, state, sessions } of this.ledger.jobs.values()) {
+      const isAwaited = sessions.includes(id) && this.ledger.isFollowing(id, jobId);
+      assert(state === "ended" || !isAwaited, `${id} has an unfinished job`);
     }
   }
 }
