@@ -158,9 +158,8 @@ function endCredentials(state: State, events: readonly Event[]): Event[] {
 }
 
 /**
- * Whoever waits for an answer and ends leaves no open question behind. That of a job which is being cancelled is
- * closed as soon as that is known: an answer would come to nothing. No event of the job tells of it, since its end
- * does.
+ * Closes the open questions of every job and agent that ends. Questions of a job that is being cancelled are closed at
+ * once, because an answer would have no effect. No event of the job reports this: the end of the job implies it.
  */
 function closeQuestions(state: State, events: readonly Event[], nowMs: number): Event[] {
   if (state.questions.open.size === 0) return [];
