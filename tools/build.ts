@@ -6,8 +6,7 @@ import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { type BuildOptions, build, type Plugin } from "esbuild";
 import { build as buildPage } from "vite";
 import { writeDeclarations } from "./declarations.ts";
-import { buildGuests } from "./guests.ts";
-import { buildWriter } from "./writer.ts";
+import { buildPlugins } from "./plugins.ts";
 
 const forNode: BuildOptions = {
   outdir: "dist",
@@ -80,19 +79,7 @@ await build({
   target: "es2022",
   logLevel: "warning",
 });
-await buildWriter("dist/emitters/writer.cjs");
-// A host that installs a plugin copies its folder, so each has one.
-for (const host of ["claude-code", "codex"]) {
-  cpSync("dist/emitters/writer.cjs", `plugins/${host}/writer.cjs`);
-}
-await buildGuests("dist/emitters");
-for (const [host, module] of [
-  ["opencode", "opencode.js"],
-  ["opencode", "opencode-parts.js"],
-  ["pi", "pi.js"],
-]) {
-  cpSync(`dist/emitters/${module}`, `plugins/${host}/${module}`);
-}
+await buildPlugins({ emitters: "dist/emitters", plugins: "plugins" });
 // Runs inside other people's agents: by itself, and nothing of the daemon with it.
 await build({ ...forNode, entryPoints: { status: "src/status.ts" }, format: "esm" });
 await build({

@@ -1,7 +1,8 @@
 /**
  * Makes `src/wire/gen/` from `proto/`: codecs by ts-proto, and the file descriptors that gRPC
- * reflection hands out; `src/views/meaning/gen/` from the kernel beside it; and the JSON Schema of status files
- * from the code that reads them. `--check` makes them in a scratch directory and fails on any difference.
+ * reflection hands out; `src/views/meaning/gen/` from the kernel beside it; the JSON Schema of status files from the
+ * code that reads them; and the programs in `plugins/`. `--check` makes them in a scratch directory and fails on any
+ * difference.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,25 +10,32 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { jsonSchema } from "../src/wire/status-file/index.ts";
+import { buildPlugins } from "./plugins.ts";
 
 const wire = "src/wire/gen";
 const kernel = "src/views/meaning/gen";
+const plugins = "plugins";
 const statusSchema = "docs/status-file.schema.json";
 
 if (process.argv.includes("--check")) {
-  check(wire, generateWire);
-  check(kernel, generateKernel);
+  await check(wire, generateWire);
+  await check(kernel, generateKernel);
+  await check(plugins, generatePlugins);
   if (read(statusSchema) !== printStatusSchema()) complain("docs", ["status-file.schema.json"]);
 } else {
   generateWire(wire);
   generateKernel(kernel);
+  await generatePlugins(plugins);
   writeFileSync(statusSchema, printStatusSchema());
 }
 
-function check(committed: string, generate: (out: string) => void): void {
+async function check(
+  committed: string,
+  generate: (out: string) => void | Promise<void>,
+): Promise<void> {
   const scratch = mkdtempSync(join(tmpdir(), "tipstaff-gen-"));
   try {
-    generate(scratch);
+    await generate(scratch);
     const stale = [...new Set([...files(scratch), ...files(committed)])].filter(
       (path) => read(join(scratch, path)) !== read(join(committed, path)),
     );
@@ -49,6 +57,15 @@ function printStatusSchema(): string {
     encoding: "utf8",
     input,
   });
+}
+
+async function generatePlugins(out: string): Promise<void> {
+  const scratch = mkdtempSync(join(tmpdir(), "tipstaff-gen-"));
+  try {
+    await buildPlugins({ emitters: scratch, plugins: out });
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
 }
 
 function generateKernel(out: string): void {
@@ -114,7 +131,7 @@ function messages(bytes: Uint8Array, field: number): Uint8Array[] {
 
 function files(directory: string): string[] {
   return readdirSync(directory, { recursive: true, encoding: "utf8" }).filter((path) =>
-    path.endsWith(".ts"),
+    /\.(ts|js|cjs)$/.test(path),
   );
 }
 

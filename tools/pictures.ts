@@ -22,12 +22,12 @@ const patienceMs = 180_000;
 
 /** What comes and goes is last. */
 const office = [
-  '.held tr:has-text("invoice-42"):has-text("scraper-1"):has-text("since")',
+  '.held tr:has-text("supplier-1"):has-text("scraper-1"):has-text("since")',
   ".totals .sparkline",
   ".happening li",
   '.need[data-kind="task_dead"]',
   '.need[data-kind="task_stuck"]',
-  '.need[data-kind="agent_waiting"]:has-text("payer")',
+  '.need[data-kind="question"]:has-text("payer")',
   '.at-work tr:has-text("courier"):has-text("unreachable")',
   '.need[data-kind="agent_unreachable"]:has-text("courier")',
 ];
@@ -78,9 +78,9 @@ async function takeOffice(browser: Browser): Promise<void> {
     });
     await take(browser, plane, {
       name: "coordination",
-      path: "/coordination?lease=invoice-42",
+      path: "/coordination?lease=supplier-1",
       shown: [
-        '.leases tr:has-text("invoice-42"):has-text("scraper-1"):has-text("left")',
+        '.leases tr:has-text("supplier-1"):has-text("scraper-1"):has-text("left")',
         '.panel:has-text("token") li:has-text("acquired")',
       ],
     });

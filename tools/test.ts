@@ -2,13 +2,13 @@
  * Runs all tests: those that may run beside each other, then those that measure time. They get a temporary
  * home directory, so that whatever a daemon or another program writes there does not reach the user's own.
  */
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 const cache = resolve("node_modules/.cache/tipstaff");
-// Short, because the path of a socket may have no more than 107 bytes.
+// Short, because the path of a Unix socket has at most 107 bytes.
 const home = mkdtempSync(join(tmpdir(), "tipstaff-home-"));
 process.once("exit", () => rmSync(home, { recursive: true, force: true }));
 
@@ -34,6 +34,9 @@ const reporters = ["spec", "./tools/skipped.ts"].flatMap((reporter) => [
   `--test-reporter=${reporter}`,
   "--test-reporter-destination=stdout",
 ]);
+
+const preparing = spawn(process.execPath, ["test/prepare.ts"], { stdio: "ignore", env });
+process.once("exit", () => preparing.kill());
 
 for (const words of rounds) {
   const flags = ["--test", "--test-timeout=240000", ...reporters, ...words];

@@ -38,14 +38,24 @@ test("AS-91: the plugins bring neither tools nor commands nor servers, and are o
   }
 });
 
-test("the marketplaces name the plugin in their own folder", () => {
-  const claude = read("plugins/claude-code/.claude-plugin/marketplace.json");
+test("the marketplaces name the plugin: one in its own folder, one for who adds the repository", () => {
   const { description } = read("plugins/claude-code/.claude-plugin/plugin.json");
-  assert.deepEqual(claude["plugins"], [{ name: "tipstaff", source: "./", description, version }]);
-  const codex = read("plugins/codex/.agents/plugins/marketplace.json");
   const policy = { installation: "AVAILABLE", authentication: "ON_INSTALL" };
-  const source = { source: "local", path: "./" };
-  assert.deepEqual(codex["plugins"], [
-    { name: "tipstaff", source, policy, category: "Productivity" },
-  ]);
+  for (const { root, claudeCode, codex } of [
+    { root: "", claudeCode: "./plugins/claude-code", codex: "./plugins/codex" },
+    { root: "plugins/claude-code/", claudeCode: "./" },
+    { root: "plugins/codex/", codex: "./" },
+  ]) {
+    if (claudeCode !== undefined) {
+      assert.deepEqual(read(`${root}.claude-plugin/marketplace.json`)["plugins"], [
+        { name: "tipstaff", source: claudeCode, description, version },
+      ]);
+    }
+    if (codex !== undefined) {
+      const source = { source: "local", path: codex };
+      assert.deepEqual(read(`${root}.agents/plugins/marketplace.json`)["plugins"], [
+        { name: "tipstaff", source, policy, category: "Productivity" },
+      ]);
+    }
+  }
 });

@@ -209,6 +209,18 @@ test("Claude Code is told by its status file while its subagents work", async (t
   stage.reports(t);
 });
 
+test("Claude Code installs the plugin from a git repository that nobody has built", async (t) => {
+  const host = await needHost(t, "claude-code");
+  if (!host) return;
+  await using stage = await openStage(host);
+  const variables = { ...env, PATH: stage.pathOfUser, ANTHROPIC_BASE_URL: stage.model.url };
+  const repository = `https://${stage.serveClone()}.git`;
+  await stage.run(variables, "plugin", "marketplace", "add", repository);
+  await stage.run(variables, "plugin", "install", "tipstaff@tipstaff");
+  const terminal = stage.start(variables);
+  await stage.says("idle", "start", await terminal.shows("? for shortcuts"));
+});
+
 async function openStage(host: Installed): Promise<Stage> {
   const stage = await Stage.open(host);
   const trusted = { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true };

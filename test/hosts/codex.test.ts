@@ -215,6 +215,22 @@ test("Codex with its daemon works on when its window is gone", async (t) => {
   stage.reports(t);
 });
 
+test("Codex installs the plugin from a git repository that nobody has built", async (t) => {
+  const host = await needHost(t, "codex");
+  if (!host) return;
+  await using stage = await openStage(host);
+  const settings = stage.read(".codex/config.toml") ?? "";
+  stage.write(".codex/config.toml", settings.replace(/^plugins = false$/m, "plugins = true"));
+  const repository = `https://${stage.serveClone()}.git`;
+  await stage.run(env, "plugin", "marketplace", "add", repository);
+  await stage.run(env, "plugin", "add", "tipstaff@tipstaff");
+  const variables = { ...env, PATH: stage.pathOfUser };
+  const terminal = stage.start(variables, "--disable", "daemon_auto_start");
+  await trustHooks(terminal);
+  await prompt(terminal, "Paint the shed");
+  await stage.says("working", "prompt", (await stage.model.turn()).askedAtMs);
+});
+
 function escalated(cmd: string) {
   const input = { cmd, sandbox_permissions: "require_escalated", justification: "It must be." };
   return { call: "exec_command", input };

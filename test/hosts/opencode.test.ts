@@ -1,5 +1,6 @@
 /** OpenCode as npm installs it, in a terminal: what its status file says, step by step. */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Installed, needHost } from "./installation.ts";
@@ -27,6 +28,7 @@ const question = {
   ],
 };
 
+// Takes over 20 s: one session of the real host, whose every state is waited for and seen.
 test("OpenCode is told by its status file", async (t) => {
   const host = await needHost(t, "opencode");
   if (!host) return;
@@ -165,6 +167,7 @@ test("OpenCode is told by its status file", async (t) => {
   stage.reports(t);
 });
 
+// Takes over 20 s: the host installs the packed package and starts anew.
 test("OpenCode takes the package by its own means", async (t) => {
   const host = await needHost(t, "opencode");
   if (!host) return;
@@ -176,6 +179,20 @@ test("OpenCode takes the package by its own means", async (t) => {
   await stage.says("idle", "start", await terminal.shows("Ask anything", startMs));
   await prompt(terminal, "Paint the shed");
   await stage.says("working", "prompt", (await stage.model.turn()).askedAtMs);
+});
+
+test("OpenCode loads the plugin from the folder of a clone that nobody has built", async (t) => {
+  const host = await needHost(t, "opencode");
+  if (!host) return;
+  await using stage = await openStage(host);
+  const settings = JSON.parse(stage.read(".config/opencode/opencode.json") ?? "");
+  const clone = join(stage.home, "clone");
+  const address = `https://${stage.serveClone()}`;
+  execFileSync("git", ["clone", "--quiet", address, clone], { env: stage.env });
+  const plugin = [join(clone, "plugins/opencode")];
+  stage.write(".config/opencode/opencode.json", JSON.stringify({ ...settings, plugin }));
+  const terminal = stage.start({ ...env, OPENCODE_MODELS_PATH: join(stage.home, "models.json") });
+  await stage.says("idle", "start", await terminal.shows("Ask anything", startMs));
 });
 
 function shell(command: string) {

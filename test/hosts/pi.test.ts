@@ -1,6 +1,6 @@
 /** Pi as npm installs it, in a terminal: what its status file says, step by step. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { chmodSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Installed, needHost } from "./installation.ts";
@@ -135,6 +135,20 @@ test("Pi takes the package by its own means", async (t) => {
   await stage.says("idle", "start", await terminal.shows("(auto)"));
   await prompt(terminal, "Paint the shed");
   await stage.says("working", "prompt", (await stage.model.turn()).askedAtMs);
+});
+
+test("Pi installs the plugin from a git repository that nobody has built", async (t) => {
+  const host = await needHost(t, "pi");
+  if (!host) return;
+  await using stage = await openStage(host);
+  // Pi runs npm in the clone. Ours downloads nothing, and runs the script that npm runs then.
+  const script = `[ "$*" = "install --omit=dev" ] || exit 1\nPATH=\${PATH#*:} exec npm run --silent prepare`;
+  stage.write("bin/npm", `#!/bin/sh\n${script}\n`);
+  chmodSync(join(stage.home, "bin/npm"), 0o755);
+  const PATH = `${join(stage.home, "bin")}:${stage.env["PATH"]}`;
+  await stage.run({ ...env, PATH }, "install", `git:${stage.serveClone()}`);
+  const terminal = stage.start(env);
+  await stage.says("idle", "start", await terminal.shows("(auto)"));
 });
 
 async function openStage(host: Installed): Promise<Stage> {

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -108,6 +108,56 @@ export class Stage implements AsyncDisposable {
     const archive = join(this.home, stdout.trim());
     execFileSync("tar", ["-xf", archive, "-C", directory, "--strip-components=1"]);
     return directory;
+  }
+
+  /**
+   * Makes a git repository with the files of this checkout that hosts read, without anything that a build makes, and
+   * lets git find it under an address that hosts accept. Answers that address, without `https://`.
+   */
+  serveClone(): string {
+    const address = "git.example/tipstaff/tipstaff";
+    const repository = join(this.#scratch.path, "repository");
+    // A checkout may belong to another user.
+    const listed = execFileSync(
+      "git",
+      [
+        ...["-c", "safe.directory=*", "ls-files", "-z"],
+        ...["--cached", "--others", "--exclude-standard", "--"],
+        ...["package.json", "tools/prepare.js", "plugins", ".claude-plugin", ".agents"],
+      ],
+      { cwd: root, encoding: "utf8" },
+    );
+    for (const file of new Set(listed.split("\0"))) {
+      if (file !== "" && existsSync(join(root, file))) {
+        cpSync(join(root, file), join(repository, file));
+      }
+    }
+    const git = (...words: readonly string[]): void => {
+      execFileSync("git", ["-C", repository, ...words], { env: this.env });
+    };
+    git("init", "--quiet");
+    git("add", "--all");
+    const author = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"];
+    git(...author, "commit", "--quiet", "--message=All");
+    this.write(
+      ".gitconfig",
+      ["", ".git"]
+        .map((end) => `[url "file://${repository}"]\n\tinsteadOf = https://${address}${end}\n`)
+        .join(""),
+    );
+    return address;
+  }
+
+  /** The path without the Node of this checkout: plugins run on the one that the user has. */
+  get pathOfUser(): string {
+    const places = this.env["PATH"]?.split(":") ?? [];
+    return places.filter((place) => !place.endsWith("node_modules/.bin")).join(":");
+  }
+
+  /** Runs the host without a terminal, to its end. Rejects if it fails. */
+  async run(env: Readonly<Record<string, string>>, ...words: readonly string[]): Promise<void> {
+    const options = { cwd: this.workspace, env: { ...this.env, ...env } };
+    await run(join(this.#host.path, this.#host.command), words, options);
   }
 
   async uninstall(host: HostName): Promise<void> {

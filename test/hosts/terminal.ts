@@ -20,7 +20,7 @@ export type TerminalOptions = {
   readonly rows?: number;
 };
 
-/** What a program can change and should put back. */
+/** Terminal modes that a program can change and should restore when it exits. */
 export type ScreenModes = IModes & {
   readonly isOnAlternateScreen: boolean;
   readonly isCursorVisible: boolean;

@@ -144,8 +144,10 @@ class Work implements AsyncDisposable {
   #watcher: FSWatcher | undefined;
   #watched: number | undefined;
   #isAwake = false;
-  readonly #ended = Promise.withResolvers<void>();
-  readonly #gone = Promise.withResolvers<void>();
+  /** Aborted when there has been no session for a while. */
+  readonly #ended = new AbortController();
+  /** Aborted when the lock is lost. */
+  readonly #gone = new AbortController();
 
   private constructor({ statusDirectory }: WriterOptions, places: Places, lock: Lock) {
     this.#places = places;
@@ -155,11 +157,14 @@ class Work implements AsyncDisposable {
   }
 
   static async open(options: WriterOptions, places: Places, lock: Lock): Promise<Work> {
-    await using stack = new AsyncDisposableStack();
-    const work = stack.use(new Work(options, places, lock));
-    work.#begin();
-    stack.move();
-    return work;
+    const work = new Work(options, places, lock);
+    try {
+      work.#begin();
+      return work;
+    } catch (cause) {
+      await work[Symbol.asyncDispose]();
+      throw cause;
+    }
   }
 
   #begin(): void {
@@ -171,11 +176,11 @@ class Work implements AsyncDisposable {
 
   /** Until there has been no session for a while, the signal, or the loss of the lock. */
   async untilIdle(signal: AbortSignal): Promise<void> {
-    await Promise.race([this.#ended.promise, this.#gone.promise, aborted(signal)]);
+    await aborted(AbortSignal.any([this.#ended.signal, this.#gone.signal, signal]));
   }
 
   async untilStopped(signal: AbortSignal): Promise<void> {
-    await Promise.race([this.#gone.promise, aborted(signal)]);
+    await aborted(AbortSignal.any([this.#gone.signal, signal]));
   }
 
   /** What is under way stays where the next writer finds it. */
@@ -237,7 +242,7 @@ class Work implements AsyncDisposable {
 
   #beat(): void {
     if (!this.#lock.isOurs()) {
-      this.#gone.resolve();
+      this.#gone.abort();
       return;
     }
     this.#lock.renew();
@@ -259,7 +264,7 @@ class Work implements AsyncDisposable {
     if (isEmpty) {
       clearInterval(this.#eyes);
       this.#eyes = undefined;
-      this.#idle ??= setTimeout(() => this.#ended.resolve(), limits.lingerMs);
+      this.#idle ??= setTimeout(() => this.#ended.abort(), limits.lingerMs);
     } else {
       clearTimeout(this.#idle);
       this.#idle = undefined;
