@@ -1,6 +1,6 @@
 /**
- * Which addresses are on the public internet, by IANA's special-purpose registries. What is not is this machine, its
- * network, or nowhere: a host name that leads there may have been made to.
+ * Which addresses are on the public internet, by IANA's special-purpose registries. All others belong to this machine
+ * or its network, or to nobody. Somebody may have made a host name resolve to such an address on purpose.
  */
 
 /** Of a host as it is in a canonical URL, IPv6 in brackets or not. Undefined if the host is a name. */
@@ -24,7 +24,7 @@ function readIPv4(text: string): Bytes | undefined {
 }
 
 function isPublicIPv4([a, b, c]: Bytes): boolean {
-  // This network, private, loopback; multicast and all that is reserved above it.
+  // This network, private and loopback; multicast, and everything above it, which is reserved.
   if (a === 0 || a === 10 || a === 127 || a >= 224) return false;
   if (a === 100 && b >= 64 && b < 128) return false; // shared by the customers of a provider
   if (a === 169 && b === 254) return false; // link-local, where clouds keep their metadata
@@ -53,7 +53,7 @@ function groupsOf(text: string): readonly number[] {
 
 function isPublicIPv6(groups: readonly number[]): boolean {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groups;
-  // NAT64: where a network has no IPv4 of its own, this prefix stands before the address that is meant.
+  // NAT64: in a network without IPv4, this prefix precedes the real address.
   if (a === 0x64 && b === 0xff9b && c + d + e + f === 0) {
     return isPublicIPv4([g >> 8, g & 255, h >> 8, h & 255]);
   }

@@ -19,7 +19,7 @@ export type Spending = {
 /** In the order in which the currencies were first spent. */
 export type Spendings = readonly Spending[];
 
-/** What a job has cost in one currency, as everybody is told it. */
+/** What a job has cost in one currency, as every door and command shows it. */
 export type Cost = {
   readonly currency: string;
   /** The sum of both parts. */

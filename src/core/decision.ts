@@ -6,7 +6,26 @@ import type { Question } from "./questions.ts";
 
 /** A closed set and part of the API: never renamed. `docs/errors.md` says what a caller should do. */
 export type RefusalCode =
+  | CoordinationCode
   | "invalid_argument"
+  | "key_reused"
+  | "permission_denied"
+  | "grant_expired"
+  | "budget_exhausted"
+  | "grant_too_wide"
+  | "skill_not_found"
+  | "skill_version_not_found"
+  | "job_not_found"
+  | "attempt_over"
+  | "session_gone"
+  | "question_not_found"
+  | "question_closed"
+  | "answer_invalid"
+  | "limit_reached"
+  | "unavailable";
+
+/** Codes for callers of agents, leases and tasks. Jobs never fail with them. */
+export type CoordinationCode =
   | "agent_not_found"
   | "agent_dead"
   | "lease_held"
@@ -18,22 +37,7 @@ export type RefusalCode =
   | "claim_lost"
   | "task_ended"
   | "task_not_dead"
-  | "key_reused"
-  | "permission_denied"
-  | "grant_expired"
-  | "budget_exhausted"
-  | "grant_too_wide"
-  | "no_task"
-  | "skill_not_found"
-  | "skill_version_not_found"
-  | "job_not_found"
-  | "attempt_over"
-  | "session_gone"
-  | "question_not_found"
-  | "question_closed"
-  | "answer_invalid"
-  | "limit_reached"
-  | "unavailable";
+  | "no_task";
 
 export type Refusal = {
   readonly code: RefusalCode;
@@ -47,7 +51,7 @@ export type Refusal = {
   readonly left?: { readonly currency: string; readonly amount: Decimal };
   /** With `key_reused`: the job that has the key. */
   readonly jobId?: JobId;
-  /** With `question_closed`: how it ended, and who answered it. */
+  /** With `question_closed`: the question, with its answer or the reason why it closed. */
   readonly question?: Question;
 };
 

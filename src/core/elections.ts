@@ -164,7 +164,7 @@ export function evolve(
   }
 }
 
-/** Groups that nobody stands for are not shown: only their terms are still of use. */
+/** Groups without candidates are not shown. They are stored only for their terms. */
 export function isContested({ candidates }: Election): boolean {
   return candidates.length > 0;
 }

@@ -121,7 +121,7 @@ export function isWorkEvent(event: Event): event is WorkEvent {
   );
 }
 
-/** The question that it is about, or else the job, or else the session. */
+/** The id of the question that the event is about, or else of the job, or else of the session. */
 export function idOfWork(event: WorkEvent): string {
   if ("question" in event) return event.question.id;
   if ("questionId" in event) return event.questionId;

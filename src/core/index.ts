@@ -5,7 +5,7 @@ export {
   namesAddress,
   type Operation,
 } from "./capabilities.ts";
-export { type Cost, costIn, type Spendings, withSpent } from "./costs.ts";
+export type { Cost } from "./costs.ts";
 export {
   type Credential,
   type Credentials,
@@ -26,6 +26,7 @@ export {
 } from "./decimal.ts";
 export {
   accept,
+  type CoordinationCode,
   type Decision,
   type Refusal,
   type RefusalCode,

@@ -15,7 +15,10 @@ export type Jobs = {
   /** JSON, of those that may be started yet. */
   readonly inputs: ReadonlyMap<JobId, string>;
   readonly budgets: ReadonlyMap<JobId, grants.Budget>;
-  /** What each has spent, with a budget or without. Not of jobs from a snapshot of version 0.1.0, which did not count it. */
+  /**
+   * What each job has spent, with or without a budget. Absent for jobs from a snapshot of version 0.1.0, which did not
+   * count it.
+   */
   readonly spendings: ReadonlyMap<JobId, Spendings>;
   /** What is set aside for work that is under way, by what the job calls it. */
   readonly reservations: ReadonlyMap<JobId, ReadonlyMap<string, readonly grants.Amount[]>>;

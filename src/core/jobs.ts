@@ -391,7 +391,7 @@ function submit(jobs: Jobs, command: SubmitJob, nowMs: number): Decision<JobEven
   const { agent, capabilities, expiresAt, input, runMsMax, key, parentId, delegateId } = command;
   const { sessionId, requestId, contextId, traceId } = command;
   if (agent.refusal) return agent;
-  // Of NaN no time is ever later, and the job would have no limit at all.
+  // A comparison with NaN is always false, so the job would have no limit at all.
   if (runMsMax !== undefined && !(runMsMax > 0 && Number.isFinite(runMsMax))) {
     const message = `the time limit must be a finite number of milliseconds above 0, not ${runMsMax}`;
     return refuse("invalid_argument", message);
@@ -716,7 +716,9 @@ function lose(
   const mayRunAgain = job.isRepeatable && job.attempt < limits.attemptsMax;
   if (mayRunAgain && isBereft) return end(jobs, job, bereft, nowMs);
   if (mayRunAgain) return [...settleOpen(jobs, job), { type: "job.offered", jobId: job.id }];
-  const message = "its worker was lost; what it had done by then is not known";
+  const message = job.worker.isRemote
+    ? "its worker was lost; part of its work may be done"
+    : "the daemon stopped while the job ran; part of its work may be done";
   return end(jobs, job, interrupted("worker_lost", message), nowMs);
 }
 
@@ -780,7 +782,7 @@ export function chainOf(jobs: Jobs, job: Job): grants.Chain {
   ];
 }
 
-/** What a job has cost in each currency. All that people and programs are told of it comes from here. */
+/** What a job has cost in each currency. Every door and command gets the cost of a job from here. */
 export function costOf(jobs: Jobs, id: JobId): readonly Cost[] {
   return costIn(jobs.spendings.get(id), budgetOf(jobs, id));
 }
@@ -945,7 +947,7 @@ function count(
   if (told !== undefined) jobs.budgets.set(jobId, grants.withTold(budgetOf(jobs, jobId), told));
 }
 
-/** As its own part in the job, and as its children's part in every job above it. */
+/** Counts an amount as the job's own part, and as the children's part of every job above it. */
 function countSpent(jobs: OwnJobs, jobId: JobId, amount: grants.Amount): void {
   for (const id of lineageOf(jobs, jobId)) {
     const spendings = jobs.spendings.get(id);

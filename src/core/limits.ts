@@ -17,7 +17,7 @@ export const limits = {
   agentsMax: 1_000_000,
   /** Those that a machine has: each is a status file. */
   observedMax: 10_000,
-  /** What people have dismissed; see `needs.ts`. */
+  /** Dismissals that are stored; see `needs.ts`. */
   dismissalsMax: 10_000,
   leasesMax: 1_000_000,
   groupsMax: 100_000,
@@ -45,7 +45,10 @@ export const limits = {
   endedJobsWithKeyMax: 20_000,
   endedJobKeptMs: 86_400_000,
   delegationDepthMax: 8,
-  /** In what one job has spent, besides those of its budget. An agent can make up any number of them. */
+  /**
+   * Currencies that are counted for one job, besides those of its budget. An agent can make up any number of
+   * currencies.
+   */
   currenciesMax: 16,
   /** What one job has set aside and not settled. */
   reservationsMax: 1_000,
@@ -74,7 +77,7 @@ export const limits = {
   journalChangesMax: 20_000,
   /** So often the journal gets a place to which its base can move. */
   journalMarkEvents: 1_024,
-  /** What a question may have: more than a person reads, and far less than would fill the log. */
+  /** The parts of a question: more than a person reads, and far less than would fill the log. */
   promptLengthMax: 16_384,
   choicesMax: 50,
   choiceLengthMax: 1_000,
@@ -84,15 +87,15 @@ export const limits = {
   scopePatternsMax: 100,
   /** 30 days: no longer than history is usually kept. */
   questionTimeoutMsMax: 2_592_000_000,
-  /** Open at a time: of one job or agent, of one principal's jobs, and of all. */
+  /** Questions that can be open at a time: for one job or agent, for all jobs of one principal, and in total. */
   openQuestionsOfAskerMax: 32,
   openQuestionsOfPrincipalMax: 1_000,
   openQuestionsMax: 10_000,
-  /** All that one job has asked: they are remembered for as long as it is. */
+  /** Questions of one job in total. They are stored as long as the job is. */
   questionsOfJobMax: 1_000,
-  /** Characters of all that are remembered. */
+  /** Characters of all stored questions together. */
   questionsLengthMax: 250_000_000,
-  /** Of the closed questions of agents, the most recent are remembered, for this long. */
+  /** How many closed questions of agents are stored, the most recent ones, and for how long. */
   closedAgentQuestionsMax: 1_000,
   closedQuestionKeptMs: 86_400_000,
   /** Inputs and outputs of all remembered tasks together: they live in memory. */

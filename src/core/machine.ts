@@ -168,7 +168,7 @@ function closeQuestions(state: State, events: readonly Event[], nowMs: number): 
     const over = overBy(event);
     if (!over) continue;
     for (const question of questions.openOf(state.questions, over.asker)) {
-      // One decision may tell that a job is cancelled, and that it has ended.
+      // One decision can contain both that a job is cancelled and that it has ended.
       if (closed.has(question.id)) continue;
       closed.set(question.id, questions.close(question, over.reason, nowMs));
     }
@@ -180,25 +180,29 @@ function withRoom(state: State, events: readonly questions.QuestionEvent[]): Eve
   return [...events, ...questions.makeRoom(state.questions, events)];
 }
 
+type AskerOver = {
+  readonly asker: questions.AskerName;
+  readonly reason: questions.CloseReason;
+};
+
 /** Whose questions an event closes, and why. */
-function overBy(
-  event: Event,
-): { readonly asker: questions.AskerName; readonly reason: questions.CloseReason } | undefined {
+function overBy(event: Event): AskerOver | undefined {
   switch (event.type) {
     case "agent.died":
       return { asker: { of: "agent", agentId: event.agent.id }, reason: "asker_ended" };
     case "job.cancelling":
-      return { asker: { of: "job", jobId: event.jobId }, reason: "asker_ended" };
-    case "job.ended": {
-      const { outcome } = event;
-      const code = outcome.status === "success" ? undefined : outcome.failure.code;
-      const isLost = code === "worker_lost" || code === "credentials_lost";
-      const reason = event.isInterrupted && isLost ? "cannot_run_again" : "asker_ended";
-      return { asker: { of: "job", jobId: event.jobId }, reason };
-    }
+      return closedByJob(event.jobId, event.isInterruption);
+    case "job.ended":
+      return closedByJob(event.jobId, event.isInterrupted);
     default:
       return undefined;
   }
+}
+
+/** A job that was interrupted and ends did not end by itself: it would have run again if it could. */
+function closedByJob(jobId: JobId, isInterrupted = false): AskerOver {
+  const reason = isInterrupted ? "cannot_run_again" : "asker_ended";
+  return { asker: { of: "job", jobId }, reason };
 }
 
 function decideAlone(state: State, command: Command, nowMs: number): Decision<Event> {
@@ -408,7 +412,7 @@ function refuseUntold({ oldestSequence }: State, job: jobs.Job): Refused | undef
 /** What was asked for before: whoever asks again is told how it ended, or will be. */
 function askAgain(job: jobs.Job, { sessionId }: jobs.SubmitJob): Event[] {
   const jobId = job.id;
-  // A caller without a session is answered with the job, and follows it by other means.
+  // A caller without a session gets the job in the reply, and follows it by other means.
   if (sessionId === undefined || job.state === "preparing") return [];
   if (job.state === "ended") {
     const recalled = { afterSequence: job.endedSequence - 1, count: 1 };
@@ -462,7 +466,7 @@ function askQuestion(state: State, command: questions.AskQuestion, nowMs: number
   return withNews(state, questions.ask(state.questions, command, { principal, nowMs }));
 }
 
-/** What happens to a question of a job is told to those who follow the job, as events of the job. */
+/** Subscribers of a job see what happens to its questions as events of the job. */
 function withNews(state: State, decision: Decision<questions.QuestionEvent>): Decision<Event> {
   if (decision.refusal) return decision;
   const { events } = decision;
@@ -483,7 +487,7 @@ function newsOf(state: State, event: questions.QuestionEvent): readonly Event[] 
   if (event.type === "question.asked") {
     const phase = questions.phaseOf(question);
     const waits = emitted("status", { phase, message: question.prompt });
-    // A later attempt asks what those who follow the job have been told.
+    // Subscribers of the job already know a question that a later attempt asks again.
     if (state.questions.byId.has(question.id)) return [waits];
     return [emitted(...questions.tellAsked(question)), waits];
   }
@@ -492,12 +496,12 @@ function newsOf(state: State, event: questions.QuestionEvent): readonly Event[] 
     .openOf(state.questions, { of: "job", jobId })
     .filter(({ id }) => id !== question.id);
   const isRunning = state.jobs.byId.get(jobId)?.state === "running";
-  // One that waits for a worker again says that it runs when it does.
+  // A job that waits for a worker again emits `running` when it runs.
   if (others.length > 0 || !isRunning) return [closed];
   return [closed, emitted("status", { phase: "running" })];
 }
 
-/** What a job is to those who look: one with an open question waits, whatever its worker does meanwhile. */
+/** The state of a job as it is shown: a job with an open question is waiting, whatever its worker does meanwhile. */
 export function stateOfJob(state: State, job: jobs.Job): jobs.Job["state"] | "waiting" {
   if (job.state === "ended") return job.state;
   const isWaiting = state.questions.openByAsker.has(questions.nameOf({ of: "job", jobId: job.id }));
@@ -822,7 +826,7 @@ export function stirOf(event: Event): Stir | undefined {
   }
 }
 
-/** How many agents there are of each liveness, and how many of the dead have left, without counting them. */
+/** How many agents have each liveness, and how many of the dead have left. Takes constant time. */
 export function countAgents({ registry }: State): Record<registry.Liveness | "left", number> {
   return { ...registry.counts, left: registry.leftCount };
 }

@@ -16,7 +16,7 @@ import {
 const thing = { kind: "task_dead", id: "t1" } as const;
 const dismissal: Dismissal = { ...thing, sinceMs: 1_000, by: "ada", atMs: 5_000 };
 
-test("a dismissed thing is hidden until it happens anew", () => {
+test("a dismissed item is hidden until the same happens again", () => {
   const needs = given({ type: "need.dismissed", dismissal });
   assert.equal(dismissalOf(needs, { ...thing, sinceMs: 1_000 }, 6_000), dismissal);
   assert.equal(dismissalOf(needs, { ...thing, sinceMs: 1_001 }, 6_000), undefined, "it is anew");
@@ -48,6 +48,7 @@ test("who dismissed it, and when, is in the event; a retry makes no second one",
 test("a dismissal cannot cover what has not happened yet", () => {
   const refused = decide(emptyNeeds(), dismiss(), 999);
   assert.equal(refused.refusal?.code, "invalid_argument");
+  assert.equal(countIn(decide(emptyNeeds(), dismiss(), 1_000)), 1, "what happens just now");
 });
 
 test("what was dismissed can be shown again", () => {

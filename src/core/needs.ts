@@ -1,8 +1,8 @@
 /**
- * What a person has dismissed of the things that need one. A thing (an agent that waits, a task that failed) is
- * named by its kind and id; doors find out what there is. A dismissal is about one occurrence: it covers the thing
- * up to the time at which that occurrence began, so the same thing is shown again when it happens anew. A dismissal
- * with an end is a snooze: the thing is shown again after that time.
+ * Items that a person has dismissed from the list of what needs a person. An item (an agent that waits, a task that
+ * failed) is named by its kind and id; the HTTP door makes the list. A dismissal is about one occurrence: it covers
+ * the item up to the time at which that occurrence began, so the item is shown again when the same happens again. A
+ * dismissal with an end is a snooze: the item is shown again after that time.
  */
 import { accept, type Decision, refuse } from "./decision.ts";
 import { limits } from "./limits.ts";
@@ -67,7 +67,7 @@ export function decide(needs: Needs, command: NeedCommand, nowMs: number): Decis
   }
 }
 
-/** The dismissal that hides a thing at this time, if there is one. */
+/** The dismissal that hides an item at this time, if there is one. */
 export function dismissalOf(
   needs: Needs,
   thing: Thing & { readonly sinceMs: number },
@@ -89,7 +89,7 @@ export function evolve(needs: OwnNeeds, event: NeedEvent): void {
   }
 }
 
-/** At the bound the oldest dismissal is forgotten: what it hid is mostly gone by then. */
+/** At the limit the oldest dismissal is deleted. In most cases its item no longer needs anybody. */
 export function putDismissal(needs: OwnNeeds, dismissal: Dismissal): void {
   const name = nameOf(dismissal);
   needs.dismissals.delete(name);

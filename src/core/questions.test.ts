@@ -234,6 +234,7 @@ test("however a job ends, its open questions close in the same decision", () => 
     [endJob("work"), "asker_ended"],
     [endJob("work", { outcome: { status: "error", failure } }), "asker_ended"],
     [cancelJob("work"), "asker_ended"],
+    [cancelJob("work", { isInterruption: true }), "cannot_run_again"],
     [{ type: "plane.open", wallMicros: 1, isKept: true }, "cannot_run_again"],
   ];
   for (const [command, reason] of ends) {

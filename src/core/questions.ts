@@ -20,20 +20,20 @@ export type Question = QuestionRecord & QuestionState;
 type QuestionRecord = {
   readonly id: QuestionId;
   readonly asker: Asker;
-  /** What the asker calls it; unique for each asker. */
+  /** The asker's name for the question; unique for each asker. */
   readonly key: string;
-  /** Whose job asks. Agents have no principal. */
+  /** The principal of the job that asks. Agents have no principal. */
   readonly principal?: string;
   readonly prompt: string;
   readonly expects: Expected;
   readonly askedAtMs: number;
   readonly expiresAtMs?: number;
-  /** Grows with each question: the order of lists. */
+  /** Grows with each question. Lists are in this order. */
   readonly place: number;
 };
 
 export type Asker =
-  /** `attempt` is the one that asked last. */
+  /** `attempt` is the attempt of the job that asked last. */
   | { readonly of: "job"; readonly jobId: JobId; readonly attempt: number }
   | { readonly of: "agent"; readonly agentId: AgentId };
 
@@ -67,7 +67,7 @@ export type QuestionState =
       readonly answer: string;
       readonly by: string;
       readonly atMs: number;
-      /** What the answerer called its request, so that a retry is not refused. */
+      /** The idempotency key of the answer, so that a retry is not refused. */
       readonly answerKey?: string;
     }
   | { readonly state: "closed"; readonly reason: CloseReason; readonly atMs: number };
@@ -81,16 +81,16 @@ export type OpenQuestion = Question & { readonly state: "open" };
 export type Questions = {
   readonly byId: ReadonlyMap<QuestionId, Question>;
   readonly byKey: ReadonlyMap<string, QuestionId>;
-  /** All that are remembered, by asker: see `nameOf`. */
+  /** All stored questions, by asker: see `nameOf`. */
   readonly byAsker: ReadonlyMap<string, ReadonlySet<QuestionId>>;
   /** In the order in which they were asked. */
   readonly open: ReadonlySet<QuestionId>;
   readonly openByAsker: ReadonlyMap<string, ReadonlySet<QuestionId>>;
   readonly openByPrincipal: ReadonlyMap<string, number>;
-  /** Closed ones of agents, in the order in which they closed. */
+  /** Closed questions of agents, in the order in which they closed. */
   readonly closedOfAgents: ReadonlySet<QuestionId>;
   readonly lastPlace: number;
-  /** Characters of all that are remembered: they live in memory. */
+  /** Characters of all stored questions, which are held in memory. */
   readonly length: number;
   readonly due: Pick<PriorityMap<QuestionId>, "first">;
 };
@@ -108,7 +108,7 @@ export type OwnQuestions = {
   readonly due: PriorityMap<QuestionId>;
 };
 
-/** Under a key that the asker has used before it must be the same question: then nothing is asked again. */
+/** If the asker has used this key before, it must be the same question, and no second one is made. */
 export type AskQuestion = {
   readonly type: "question.ask";
   /** Ignored if the question exists. */
@@ -131,9 +131,9 @@ export type AnswerQuestion = {
 };
 
 export type Answerer = {
-  /** Shown to whoever answers too late. */
+  /** The name of the answerer, which later answerers see. */
   readonly name: string;
-  /** Absent: whoever runs this machine, who may answer every question. */
+  /** Absent: the user who runs the daemon, and may answer every question. */
   readonly principal?: string;
   /** Whether the principal may see jobs of others. */
   readonly maySee?: boolean;
@@ -199,7 +199,7 @@ export function ask(
   return accept({ type: "question.asked", question });
 }
 
-/** A later attempt takes an open question over; everybody else is answered by what is known. */
+/** A later attempt takes over an open question; any other repetition gets the question as it is. */
 function askAgain(
   known: Question,
   { asker, prompt, expects }: AskQuestion,
@@ -259,10 +259,10 @@ export function withdraw(
 ): Decision<QuestionEvent> {
   const question = findByKey(questions, asker, key);
   if (!question) {
-    return refuse("question_not_found", `${nameOf(asker)} has asked nothing under the key ${key}`);
+    return refuse("question_not_found", `${nameOf(asker)} has no question with the key ${key}`);
   }
-  // What is over stays as it is: the asker learns from it that an answer came first. And an attempt that is over
-  // cannot withdraw what a later one waits for.
+  // A closed question stays as it is, and the asker sees that an answer came first. An attempt that is over cannot
+  // withdraw a question that a later attempt waits for.
   const isOpen = question.state === "open" && !isAnotherAttempt(question.asker, asker);
   return isOpen ? accept(close(question, "withdrawn", nowMs)) : accept();
 }
@@ -272,7 +272,7 @@ export function close(question: Question, reason: CloseReason, nowMs: number): Q
   return { type: "question.closed", question: closed };
 }
 
-/** What follows when the time of a question has come. */
+/** Closes an open question whose deadline has passed, and deletes a closed one that was stored long enough. */
 export function expire(questions: Questions, id: QuestionId, nowMs: number): QuestionEvent[] {
   const question = questions.byId.get(id);
   if (!question) return [];
@@ -281,7 +281,7 @@ export function expire(questions: Questions, id: QuestionId, nowMs: number): Que
     : [{ type: "question.forgotten", questionId: id }];
 }
 
-/** At the bound, as many questions of agents are forgotten as close, those that closed first. */
+/** At the limit, each closed question of an agent replaces the one that closed first. */
 export function makeRoom(
   { closedOfAgents }: Questions,
   events: readonly QuestionEvent[],
@@ -327,14 +327,14 @@ function keyOf(asker: AskerName, key: string): string {
   return `${nameOf(asker)} ${key}`;
 }
 
-/** What those who follow a job are told while it waits (the states of `RunContext`). */
+/** The phase that subscribers of a job see while it waits (the states of `RunContext`). */
 export function phaseOf({
   expects,
 }: Pick<Question, "expects">): "input_required" | "auth_required" {
   return expects.of === "scope" ? "auth_required" : "input_required";
 }
 
-/** The event of a job that tells its question: its kind, and its payload as every protocol has it. */
+/** The job event for a question: its kind, and its payload, which is the same in every protocol. */
 export function tellAsked(question: Question): [kind: "question" | "scope_request", body: object] {
   const { id, prompt, expects, askedAtMs, expiresAtMs } = question;
   const timeout = expiresAtMs !== undefined && {
@@ -351,7 +351,7 @@ export function tellAsked(question: Question): [kind: "question" | "scope_reques
   return ["question", { question_id: id, prompt, ...choices, ...schema, ...timeout }];
 }
 
-/** Without the answer: that is for the asker. */
+/** Does not contain the answer, which only the asker gets. */
 export function tellClosed(question: Question): object {
   const { id } = question;
   switch (question.state) {
@@ -433,28 +433,31 @@ function refuseFull(
     return refuse("key_reused", `there is a question ${command.questionId} already`);
   }
   if ((questions.openByAsker.get(asker)?.size ?? 0) >= openQuestionsOfAskerMax) {
-    return refuse("limit_reached", `${asker} has ${openQuestionsOfAskerMax} open questions`);
+    const message = `${asker} has ${openQuestionsOfAskerMax} open questions, which is its limit`;
+    return refuse("limit_reached", message);
   }
   const ofJob = command.asker.of === "job" ? (questions.byAsker.get(asker)?.size ?? 0) : 0;
   if (ofJob >= limits.questionsOfJobMax) {
-    return refuse("limit_reached", `${asker} has asked ${limits.questionsOfJobMax} questions`);
+    const message = `${asker} has asked ${limits.questionsOfJobMax} questions, which is its limit`;
+    return refuse("limit_reached", message);
   }
   const ofPrincipal = principal === undefined ? 0 : questions.openByPrincipal.get(principal);
   if ((ofPrincipal ?? 0) >= openQuestionsOfPrincipalMax) {
-    const message = `principal ${principal} has ${openQuestionsOfPrincipalMax} open questions`;
+    const message = `principal ${principal} has ${openQuestionsOfPrincipalMax} open questions, which is its limit`;
     return refuse("limit_reached", message);
   }
   if (questions.open.size >= openQuestionsMax) {
-    return refuse("limit_reached", `there are ${openQuestionsMax} open questions already`);
+    const message = `${openQuestionsMax} questions are open, which is the limit; answer some`;
+    return refuse("limit_reached", message);
   }
   if (questions.length >= limits.questionsLengthMax) {
-    const message = `remembered questions have ${questions.length} characters already`;
+    const message = `the stored questions have reached the limit of ${limits.questionsLengthMax} characters`;
     return refuse("limit_reached", message);
   }
   return undefined;
 }
 
-/** Why a text is no answer to what was asked; undefined if it is one. */
+/** Why a text is not a valid answer; undefined if it is valid. */
 function problemOf(text: string, expects: Expected): string | undefined {
   if (text.length > limits.answerLengthMax) {
     return `the answer must have at most ${limits.answerLengthMax} characters of JSON`;
@@ -537,7 +540,7 @@ function recordOf(question: Question): QuestionRecord {
   };
 }
 
-/** Equal for what is equal, whatever the order of the keys. */
+/** The same text for equal values, whatever the order of their keys. */
 function printExpected(expects: Expected): string {
   switch (expects.of) {
     case "text":
@@ -558,7 +561,7 @@ export function evolve(questions: OwnQuestions, event: QuestionEvent): void {
   else putQuestion(questions, event.question);
 }
 
-/** Files a question, and takes it out of where it was filed before. */
+/** Adds a question to the indexes, and removes it from those of its earlier state. */
 export function putQuestion(questions: OwnQuestions, question: Question): void {
   const { id, asker, key } = question;
   const name = nameOf(asker);
@@ -589,7 +592,7 @@ function deleteQuestion(questions: OwnQuestions, id: QuestionId): void {
   questions.byId.delete(id);
 }
 
-/** A job that is forgotten takes its questions along. */
+/** Deletes the questions of a job that is deleted. */
 export function forgetJob(questions: OwnQuestions, jobId: JobId): void {
   const own = questions.byAsker.get(nameOf({ of: "job", jobId })) ?? [];
   for (const id of [...own]) deleteQuestion(questions, id);

@@ -323,7 +323,7 @@ function makeRoom(
   if (own && own.size >= ownMax) {
     const replaced = longestDetached(byId, own);
     if (replaced !== undefined) return { replaced };
-    const message = `${principal} has ${own.size} connected sessions, and may have ${ownMax}; close one, or try again later`;
+    const message = `${principal} has ${own.size} connected sessions, and its limit is ${ownMax}; close one, or try again later`;
     return refuse("limit_reached", message);
   }
   if (byId.size < limits.sessionsMax) return {};

@@ -143,7 +143,7 @@ export class Restoring {
         state.jobs.lastPlace = value.lastJobPlace ?? 0;
         state.questions.lastPlace = value.lastQuestionPlace ?? 0;
         state.registry.listeningSinceMs = value.listeningSinceMs;
-        // Older snapshots do not have it; the plane began to listen then or later.
+        // Older snapshots lack `openedAtMs`; the time at which the plane began to listen replaces it.
         state.openedAtMs = value.openedAtMs ?? value.listeningSinceMs;
         return;
       case "heartbeat":
