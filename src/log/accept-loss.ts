@@ -21,7 +21,7 @@ import { columns, toSealed } from "./rows.ts";
 import { SnapshotFiles } from "./snapshot-files.ts";
 import { lockDirectory } from "./sqlite.ts";
 
-/** Both ends included. */
+/** A range of sequences, both ends included. */
 export type Range = { readonly first: number; readonly last: number };
 
 export type AcceptedLoss = {
@@ -29,7 +29,7 @@ export type AcceptedLoss = {
   readonly lost?: Range;
   /** Entries whose effect is in a snapshot: only their history is lost. */
   readonly history?: Range;
-  /** Where the files lie that were copied aside. */
+  /** The directory with the copies of the damaged files. */
   readonly copies: string;
 };
 
@@ -49,7 +49,8 @@ export async function acceptLoss(
     const plan = makePlan(database, directory, newest);
     if (!plan.lost && !plan.history && !damage) return undefined;
     const copies = copyAside(directory, nowMs);
-    // Before the log changes: a snapshot of lost entries must never be used for those that get their numbers.
+    // Done before the log changes: a snapshot with lost entries must never be used once new entries have their
+    // sequences.
     for (const sequence of await snapshots.sequences()) {
       if (plan.lost && sequence >= plan.lost.first) await snapshots.setAside(sequence);
     }
@@ -67,7 +68,7 @@ export async function acceptLoss(
 type Plan = {
   readonly lost?: Range;
   readonly history?: Range;
-  /** What the first entry that is left follows from. */
+  /** The end of the part that is cut, which the first remaining entry follows. */
   readonly cut: CutMark;
 };
 
@@ -85,7 +86,7 @@ function makePlan(database: DatabaseSync, directory: string, snapshot: number): 
   };
   const within = bad.findLast(({ first }) => first <= snapshot);
   if (!within) return { cut, ...(lost && { lost }) };
-  // Where no intact entry follows, none is left, and the next one may follow from anything.
+  // If no intact entry follows, no entry remains, and the next one may follow any checksum.
   const checksum = checksumAfter.get(within.last);
   const end = checksum === undefined || within.last > snapshot ? snapshot : within.last;
   return {
@@ -96,7 +97,7 @@ function makePlan(database: DatabaseSync, directory: string, snapshot: number): 
 }
 
 type Scan = {
-  /** What does not read back, in order. */
+  /** The ranges of entries that cannot be read, in order. */
   readonly bad: Range[];
   /** By the last entry of a bad range: its checksum, as the intact entry after it has it. */
   readonly checksumAfter: ReadonlyMap<number, string>;
@@ -109,7 +110,7 @@ function scan(database: DatabaseSync, cut: CutMark): Scan {
   const select = database.prepare(`select ${columns} from entries order by sequence`);
   select.setReturnArrays(true);
   let last = cut.sequence;
-  /** Undefined after what does not read back. */
+  /** Undefined after an entry that cannot be read. */
   let checksum: string | undefined = cut.checksum;
   for (const row of select.iterate()) {
     const sealed: Sealed = toSealed(row);

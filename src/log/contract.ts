@@ -371,7 +371,7 @@ export function logContract(
       for (let before = 1; !(await log.cut(everything)); before = log.oldestSequence) {
         assert(log.oldestSequence > before, "there is progress");
         assert(log.oldestSequence - before <= 1_000, "and not too much of it");
-        // Others have their turn in between.
+        // Other work runs in between.
         await log.append(entries(log.lastSequence + 1, log.lastSequence + 1), log.lastSequence);
         cuts += 1;
       }

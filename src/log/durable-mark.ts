@@ -34,7 +34,7 @@ export type FoundMark =
     };
 
 const slots = 2;
-/** What a disk writes as a whole. */
+/** The size that a disk writes atomically. */
 const slotBytes = 512;
 const empty = "\n".repeat(slotBytes);
 

@@ -1,7 +1,7 @@
 /**
- * Looks at the files of a log before anything is written to them: whether every entry that was acknowledged is still
- * there. The database is opened for reading only, because the last writer that closes a database deletes its
- * write-ahead log, and with it what could still be recovered from a damaged one.
+ * Checks the files of a log before anything is written to them: whether every acknowledged entry is still there. The
+ * database is opened read-only, because the last writer that closes a database deletes its write-ahead log, and with
+ * it the entries that could still be recovered from a damaged one.
  */
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ export type Examined = {
   readonly mark: FoundMark;
   /** The first damage that was found. Entries may be lost. */
   readonly damage?: Damage;
-  /** Nothing is lost, as far as can be known. */
+  /** Problems that cost no entry, as far as the daemon can tell. */
   readonly warnings: readonly string[];
 };
 
@@ -82,7 +82,7 @@ export function examine(directory: string): Examined {
     }
     return { mark, warnings };
   } catch (cause) {
-    // The file of the database, unless the other one is known to be bad: SQLite reads both as one.
+    // Names the database file unless the write-ahead log is known to be damaged: SQLite reads both as one.
     const why = cause instanceof Error ? cause.message : String(cause);
     return { mark, warnings, damage: blamedWal ?? { file: path, problem: `is damaged: ${why}` } };
   } finally {
@@ -90,7 +90,7 @@ export function examine(directory: string): Examined {
   }
 }
 
-/** How a damaged log is refused. */
+/** The error for a damaged log. */
 export function refusal({ file, problem }: Damage): LogError {
   const advice = "restore the directory from a backup, or see docs/damage.md";
   return new LogError("damaged", `${file} ${problem}. Nothing was changed; ${advice}`);
@@ -102,7 +102,7 @@ type Kept = {
   readonly lastSequence: number;
   readonly isLastIntact: boolean;
   readonly cut: CutMark;
-  /** Of the entry that the mark names, if there is one. */
+  /** The checksum of the entry that the mark names, if that entry exists. */
   readonly markedChecksum: string | undefined;
   /** Whether a release that writes marks has opened this log before. */
   readonly hadMark: boolean;
@@ -132,7 +132,7 @@ function readEntry(database: DatabaseSync, which: string): Sealed | undefined {
   return row === undefined ? undefined : toSealed(row);
 }
 
-/** What the log lacks of what was acknowledged. */
+/** Finds acknowledged entries that the log lacks. */
 function findLoss(directory: string, kept: Kept, found: FoundMark): Loss | undefined {
   const { lastSequence, cut } = kept;
   const path = join(directory, markName);
@@ -166,7 +166,7 @@ type Loss = {
   readonly isMissing: boolean;
 };
 
-/** Finds the file that the loss is in. */
+/** Finds the file that has lost the entries. */
 function blame(
   directory: string,
   {

@@ -3,6 +3,7 @@ export type { Entry } from "./entry.ts";
 export {
   type CutBounds,
   type Log,
+  type LogCheck,
   LogError,
   type LogErrorCode,
   type LogSize,

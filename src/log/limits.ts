@@ -7,14 +7,14 @@ export const limits = {
   readBytesMax: 262_144,
   /** So many are written with one statement; more gain nothing. */
   insertEntries: 8,
-  /** So many transactions may be in the write-ahead log without a sync: a cut, and the append after it. */
+  /** Transactions that can be in the write-ahead log without a sync: a cut, and the append after it. */
   unsyncedCommitsMax: 2,
   /**
-   * Where the entries take no more than this, all of them are verified when the log is opened, in about 0.3 s. In
-   * a larger log, those before the newest snapshot are verified when they are read.
+   * If the entries have at most this size, all are verified when the log is opened, in at most 0.5 s. In a larger log,
+   * those before the newest snapshot are verified later, while the daemon runs.
    */
   verifiedBytesMax: 33_554_432,
-  /** Writing a snapshot yields to other work at least this often. */
+  /** Writing a snapshot, and verifying a large log, yield to other work at least this often. */
   sliceMs: 10,
   snapshotsKept: 2,
   /** One cut takes no more entries than this, and begins no further batch after so long. */

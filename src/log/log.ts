@@ -41,10 +41,16 @@ export interface Log extends AsyncDisposable {
   readStreamBack(stream: string, beforeSequence: number, limit: number): Promise<readonly Entry[]>;
 
   /**
-   * Verifies the entries up to a sequence, which a snapshot stands for, so that nothing else reads them at a start.
-   * Rejects with `damaged`. An engine may leave this to `read` where it would take long.
+   * Verifies the entries up to a sequence. A snapshot contains their effects, so nothing else reads them at a start.
+   * Rejects with `damaged`. An engine may leave this to `checkMore` if it would take long.
    */
   checkHistory?(upToSequence: number): Promise<void>;
+
+  /**
+   * Verifies some of the entries that `checkHistory` left out, for a few milliseconds. Call it until it says that it
+   * is done. It is also done when it has found damage.
+   */
+  checkMore?(): LogCheck;
 
   /**
    * Replaces the older of the two kept snapshots, without holding the loop for long. Rejects with the
@@ -74,6 +80,12 @@ export type CutBounds = {
   readonly bytesMax: number;
   /** From this one on somebody may ask for them: their age is no reason to let them go. */
   readonly neededSequence?: number;
+};
+
+export type LogCheck = {
+  readonly isDone: boolean;
+  /** A message for people that says what was found and names the file. */
+  readonly problem?: string;
 };
 
 export type LogSize = {

@@ -16,6 +16,7 @@ import { SnapshotFiles } from "./snapshot-files.ts";
 export class LogReader implements Disposable {
   /** The last entry when it was opened: what comes later is not read. */
   readonly lastSequence: number;
+  readonly #path: string;
   readonly #database: DatabaseSync;
   readonly #snapshots: SnapshotFiles;
   readonly #select: StatementSync;
@@ -42,7 +43,8 @@ export class LogReader implements Disposable {
   }
 
   private constructor(directory: string) {
-    this.#database = new DatabaseSync(join(directory, "log.db"), { readOnly: true });
+    this.#path = join(directory, "log.db");
+    this.#database = new DatabaseSync(this.#path, { readOnly: true });
     this.#snapshots = new SnapshotFiles(join(directory, "snapshots"));
     const prepare = (condition: string): StatementSync => {
       const ordered = `select ${columns} from entries where ${condition} order by sequence limit ?`;
@@ -114,16 +116,22 @@ export class LogReader implements Disposable {
   #entries(statement: StatementSync, given: readonly (string | number)[]): readonly Entry[] {
     const entries: Entry[] = [];
     let bytes = 0;
-    for (const row of statement.iterate(...given)) {
-      if (bytes > limits.readBytesMax) break;
-      const sealed = toSealed(row);
-      const entry = isIntact(sealed) ? unseal(sealed) : undefined;
-      if (!entry) {
-        const message = `entry ${sealed.sequence} of the log is damaged, or of a later release; tipstaff doctor says more`;
-        throw new LogError("damaged", message);
+    try {
+      for (const row of statement.iterate(...given)) {
+        if (bytes > limits.readBytesMax) break;
+        const sealed = toSealed(row);
+        const entry = isIntact(sealed) ? unseal(sealed) : undefined;
+        if (!entry) {
+          const message = `entry ${sealed.sequence} of the log is damaged, or of a later release (${this.#path}); tipstaff doctor says more`;
+          throw new LogError("damaged", message);
+        }
+        entries.push(entry);
+        bytes += entry.body.length;
       }
-      entries.push(entry);
-      bytes += entry.body.length;
+    } catch (cause) {
+      if (!isDamage(cause)) throw cause;
+      const message = `${this.#path} is damaged; tipstaff doctor says more`;
+      throw new LogError("damaged", message, { cause });
     }
     return entries;
   }

@@ -1,7 +1,7 @@
 /** Entries as rows of the database, and what SQLite says when it cannot read them. */
 import type { Sealed } from "./entry.ts";
 
-/** Of the database. Raised when an older release could not read what this one writes. */
+/** The format of the database. It is increased when an older release could not read what this one writes. */
 export const format = 1;
 
 /** In the order in which `toSealed` expects them; select them with `setReturnArrays(true)`. */

@@ -80,7 +80,7 @@ export class SnapshotFiles {
     return intact.length < limits.snapshotsKept ? 0 : (intact.at(-1) ?? 0);
   }
 
-  /** The sequence of the newest that is intact; 0 if there is none. */
+  /** The sequence of the newest intact snapshot; 0 if there is no intact one. */
   async newestIntact(): Promise<number> {
     for (const sequence of await this.sequences()) {
       if (await this.isIntact(sequence)) return sequence;

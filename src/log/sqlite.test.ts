@@ -22,6 +22,7 @@ import { Random } from "../testing/random.ts";
 import { temporaryDirectory } from "../testing/temporary.ts";
 import { logContract } from "./contract.ts";
 import { type Entry, type Sealed, seal } from "./entry.ts";
+import { limits } from "./limits.ts";
 import type { CutBounds, Log } from "./log.ts";
 import { SqliteLog } from "./sqlite.ts";
 import { verifyLog } from "./verify.ts";
@@ -695,13 +696,8 @@ test("a damaged index is built again from the entries, and that is told", async 
     await log.append(entries(1, 9, { stream: "job/a" }), 0);
   }
   {
-    const database = new DatabaseSync(join(place.path, "log.db"));
-    const root = database
-      .prepare("select rootpage from sqlite_schema where name = 'entries_by_stream'")
-      .get();
-    database.close();
+    const page = rootOfIndex(join(place.path, "log.db"));
     const bytes = readFileSync(join(place.path, "log.db"));
-    const page = (Number(root?.["rootpage"]) - 1) * 4_096;
     // One cell less than there are.
     bytes.writeUInt16BE(bytes.readUInt16BE(page + 3) - 1, page + 3);
     writeFileSync(join(place.path, "log.db"), bytes);
@@ -710,6 +706,52 @@ test("a damaged index is built again from the entries, and that is told", async 
   await log.checkHistory(9);
   assert.match(log.warnings.join(), /^an index in \S+log\.db was damaged, and was built again/);
   assert.deepEqual(await log.readStream("job/a", 0, 99), entries(1, 9, { stream: "job/a" }));
+});
+
+test("of a log too large to verify at a start, every damage is told soon after it, by its file", async () => {
+  await using place = await temporaryDirectory();
+  const text = "x".repeat(1_000_000);
+  const first = entries(1, 18, { text, stream: "job/a" });
+  const second = entries(19, 36, { text, stream: "job/b" });
+  {
+    await using log = SqliteLog.open(place.path);
+    await log.append(first, 0);
+    await log.append(second, 18);
+  }
+  const path = join(place.path, "log.db");
+  const whole = readFileSync(path);
+  assert(whole.length > limits.verifiedBytesMax);
+  const check = async (): Promise<readonly string[]> => {
+    await using log = SqliteLog.open(place.path);
+    await log.checkHistory(36);
+    assert.deepEqual(log.warnings, []);
+    const problems: string[] = [];
+    for (;;) {
+      const { isDone, problem } = log.checkMore();
+      if (problem !== undefined) problems.push(problem);
+      if (isDone) break;
+    }
+    const last = await log.readStreamBack("job/b", 37, 1);
+    assert.equal(last[0]?.sequence, 36);
+    return problems;
+  };
+  assert.deepEqual(await check(), []);
+
+  const flipped = Buffer.from(whole);
+  flipped[whole.indexOf("entry 5 x") + 100] = 0x79;
+  writeFileSync(path, flipped);
+  assert.deepEqual(await check(), [
+    `entry 5 of the log is damaged (${path}); restore the directory from a backup, or see docs/damage.md`,
+  ]);
+
+  // In the index, the last entry of a stream is put under another name: the stream would end sooner.
+  const misplaced = Buffer.from(whole);
+  const inIndex = whole.indexOf("job/b", rootOfIndex(path));
+  misplaced.write("job/z", inIndex);
+  writeFileSync(path, misplaced);
+  const [problem, ...others] = await check();
+  assert.match(problem ?? "", /^an index in \S+log\.db was damaged, and was built again/);
+  assert.deepEqual(others, []);
 });
 
 test("an append of which one entry cannot be stored leaves none of them", async () => {
@@ -892,4 +934,13 @@ function stateOf(text: string): ReturnType<typeof capture> {
   const loop = new BareLoop();
   loop.accept(setPolicy(text, "deny", "a b c"));
   return capture(loop.state);
+}
+
+/** Where the root page of the index of streams begins in the file. */
+function rootOfIndex(path: string): number {
+  using database = new DatabaseSync(path);
+  const root = database
+    .prepare("select rootpage from sqlite_schema where name = 'entries_by_stream'")
+    .get();
+  return (Number(root?.["rootpage"]) - 1) * 4_096;
 }

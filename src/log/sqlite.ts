@@ -14,7 +14,14 @@ import { type Entry, isIntact, type Sealed, unseal } from "./entry.ts";
 import { databaseName, type Examined, examine, findFaults, refusal, walName } from "./examine.ts";
 import { Inserter } from "./inserter.ts";
 import { limits } from "./limits.ts";
-import { type CutBounds, type Log, LogError, type LogSize, type Snapshot } from "./log.ts";
+import {
+  type CutBounds,
+  type Log,
+  type LogCheck,
+  LogError,
+  type LogSize,
+  type Snapshot,
+} from "./log.ts";
 import { columns, format, isBusy, isDamage, toSealed } from "./rows.ts";
 import { SnapshotFiles } from "./snapshot-files.ts";
 
@@ -57,6 +64,7 @@ export class SqliteLog implements Log {
   readonly #select: StatementSync;
   readonly #selectStream: StatementSync;
   readonly #selectStreamBack: StatementSync;
+  readonly #selectIndexed: StatementSync;
   /** What was cut last. */
   #cut: CutMark;
   #oldestSequence: number;
@@ -69,6 +77,8 @@ export class SqliteLog implements Log {
   #isCutKnown = true;
   /** Whether entries are missing at the beginning that were not cut. */
   #isHeadMissing = false;
+  /** The entries that are not yet verified, because verifying them at the start would take too long. */
+  #unchecked: { readonly first: number; readonly last: number } | undefined;
 
   /** Refuses with `in_use`, `too_new`, `damaged` or `unusable`. */
   static open(directory: string): SqliteLog {
@@ -118,6 +128,9 @@ export class SqliteLog implements Log {
       `select ${columns} from entries where stream = ? and sequence < ? order by sequence desc limit ?`,
     );
     this.#selectStreamBack.setReturnArrays(true);
+    this.#selectIndexed = this.#database.prepare(
+      "select 1 from entries indexed by entries_by_stream where stream = ? and sequence = ?",
+    );
     this.#cutter = new Cutter(this.#database, this.id);
     this.#cut = this.#readCut();
     // Where nothing is left, what was cut is all that is known.
@@ -164,7 +177,7 @@ export class SqliteLog implements Log {
       this.#begin.run();
       last = this.#inserter.insert(entries, this.#lastChecksum);
       this.#commit.run();
-      // Here, with `synchronous=FULL`, the entries are synced.
+      // With `synchronous=FULL` this commit syncs the entries.
       if (last) this.#mark.write(last.sequence, last.checksum);
     } catch (cause) {
       if (this.#database.isTransaction) this.#database.exec("rollback");
@@ -228,29 +241,91 @@ export class SqliteLog implements Log {
 
   /**
    * Verifies the entries up to one of them, and the structure of the database, where that is quick. Entries after it
-   * are verified as they are read.
+   * are verified as they are read. Where it would take long, `checkMore` verifies all entries later.
    */
   async checkHistory(upToSequence: number): Promise<void> {
-    if (this.#cutter.entriesBytes > limits.verifiedBytesMax) return;
-    this.#checkStructure();
     if (this.#isHeadMissing) throw this.#damagedAt(this.#cut.sequence + 1);
-    let expected = this.#oldestSequence;
+    if (this.#cutter.entriesBytes > limits.verifiedBytesMax) {
+      this.#unchecked = { first: this.#oldestSequence, last: this.#lastSequence };
+      return;
+    }
+    this.#checkStructure();
+    this.#checkEntries({ first: this.#oldestSequence, last: upToSequence });
+  }
+
+  checkMore(): LogCheck {
+    if (!this.#unchecked) return { isDone: true };
+    const { last } = this.#unchecked;
+    const first = Math.max(this.#unchecked.first, this.#oldestSequence);
+    this.#unchecked = undefined;
+    const untilMs = performance.now() + limits.sliceMs;
+    const warnings = this.warnings.length;
+    // An entry that is missing in the index is silently missing from its stream.
+    let isIndexWhole = true;
+    try {
+      const next = this.#checkEntries({
+        first,
+        last,
+        isLate: () => performance.now() > untilMs,
+        onEntry: ({ stream, sequence }) => {
+          isIndexWhole &&= stream === null || this.#isIndexed(stream, sequence);
+        },
+      });
+      if (!isIndexWhole) this.#checkStructure();
+      // Reads the last verified entry again, because the next one must follow its checksum.
+      if (next <= last) this.#unchecked = { first: next - 1, last };
+    } catch (cause) {
+      return { isDone: true, problem: messageOf(cause) };
+    }
+    const problem = this.warnings[warnings];
+    return { isDone: !this.#unchecked, ...(problem !== undefined && { problem }) };
+  }
+
+  #isIndexed(stream: string, sequence: number): boolean {
+    try {
+      return this.#selectIndexed.get(stream, sequence) !== undefined;
+    } catch (cause) {
+      if (isDamage(cause)) return false;
+      throw cause;
+    }
+  }
+
+  /**
+   * Verifies entries in order until the time is up. Returns the first sequence that was not verified. Throws
+   * `damaged`.
+   */
+  #checkEntries({
+    first,
+    last,
+    isLate,
+    onEntry,
+  }: {
+    readonly first: number;
+    readonly last: number;
+    readonly isLate?: () => boolean;
+    readonly onEntry?: (entry: Sealed) => void;
+  }): number {
+    let expected = first;
     let before: Sealed | undefined;
     try {
-      for (const row of this.#select.iterate(expected, upToSequence - expected + 1)) {
+      for (const row of this.#select.iterate(first, Math.max(0, last - first + 1))) {
         const sealed = toSealed(row);
         const isChained = sealed.previous === (before?.checksum ?? this.#checksumBefore(sealed));
         if (sealed.sequence !== expected || !isChained || !isIntact(sealed)) break;
+        onEntry?.(sealed);
         before = sealed;
         expected += 1;
+        // At least two, the first of which may have been verified before.
+        if (expected > first + 1 && isLate?.()) return expected;
       }
     } catch (cause) {
       throw isDamage(cause) ? this.#damagedAt(expected, cause) : cause;
     }
-    if (expected <= upToSequence) throw this.#damagedAt(expected);
+    if (expected <= last) throw this.#damagedAt(expected);
+    return expected;
   }
 
-  /** Nothing needs them now. Whoever is told today can act before the newest is damaged too. */
+  /** Older snapshots are not needed now. A warning lets the user act before the newest one is damaged too. */
   async #checkOlderSnapshots(newest: number): Promise<void> {
     if (this.#snapshots.bytes > limits.verifiedBytesMax) return;
     for (const sequence of await this.#snapshots.sequences()) {
@@ -259,7 +334,7 @@ export class SqliteLog implements Log {
     }
   }
 
-  /** The index is made of the entries, and can be made again. */
+  /** A damaged index can be rebuilt from the entries. */
   #checkStructure(): void {
     const file = this.path;
     const faults = findFaults(this.#database);

@@ -18,7 +18,7 @@ export type Verdict = {
   readonly snapshots: readonly { readonly sequence: number; readonly isIntact: boolean }[];
   /** One line each, the first hundred; empty if all is well. */
   readonly problems: readonly string[];
-  /** What is wrong but keeps nothing from being read, one line each, the first hundred. */
+  /** Problems that do not prevent reading, one line each, at most a hundred. */
   readonly warnings: readonly string[];
 };
 
@@ -32,7 +32,7 @@ export async function verifyLog(
   const path = join(directory, "log.db");
   if (!existsSync(path))
     throw new LogError("unusable", `there is no log in ${directory}; start one with tipstaff up`);
-  // First: a daemon that runs writes the mark after the entries.
+  // The mark is read first, because a running daemon writes it after the entries.
   const { damage, warnings: found } = await examineTwice(directory);
   const database = new DatabaseSync(path, { readOnly: true });
   const problems: string[] = damage ? [`${damage.file} ${damage.problem}`] : [];
@@ -69,7 +69,7 @@ export async function verifyLog(
       if (!isIntact(entry)) complain(`entry ${entry.sequence} is damaged`);
       else if (!isJson(entry.body)) {
         const problem = `entry ${entry.sequence} (${entry.type}) has a body that is not valid JSON`;
-        // What a job said is only shown to people and programs; every other event is needed for the state.
+        // Events that a job emitted are only shown; every other event is needed to rebuild the state.
         if (entry.type !== "job.emitted") complain(`${problem}: the log cannot be opened`);
         else if (warnings.length < problemsMax)
           warnings.push(`${problem}; readers show it as text`);
@@ -101,7 +101,7 @@ export async function verifyLog(
   return { entries: done, firstSequence: first, lastSequence, snapshots, problems, warnings };
 }
 
-/** A daemon may be writing: what is wrong at one moment only is no damage. */
+/** A daemon may be writing: a problem that is gone at the second check is not damage. */
 async function examineTwice(directory: string): Promise<Examined> {
   const first = examine(directory);
   if (!first.damage) return first;
@@ -109,7 +109,7 @@ async function examineTwice(directory: string): Promise<Examined> {
   return examine(directory);
 }
 
-/** What was given up knowingly, and when. */
+/** What the user gave up with `--accept-loss`, and when. */
 function tellAccepted(database: DatabaseSync): readonly string[] {
   const rows = database
     .prepare(

@@ -52,7 +52,7 @@ export function inspectWal(path: string): WalState {
   }
   let commits = 0;
   let followers = 0;
-  // The frame itself may be one that a crash left unfinished; frames of the same generation after it may not.
+  // A crash can leave this frame unfinished, but not one with later frames of the same generation.
   for (let later = at + frameBytes; later + frameBytes <= bytes; later += frameBytes) {
     if (!isOfThisGeneration(later)) continue;
     followers += 1;
