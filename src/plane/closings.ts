@@ -1,7 +1,10 @@
-/** Who waits for questions to close, each for one. */
+/** The callers that wait for a question to close. */
 import type { Event, Question, QuestionId, Refusal } from "../core/index.ts";
 
-/** Told once: the question as it closed, or undefined if it is not there any more; or why nobody will tell. */
+/**
+ * Called once: with the closed question, with undefined if the question no longer exists, or with the reason why the
+ * wait ends.
+ */
 export type ClosingListener = (
   outcome:
     | { readonly value: Question | undefined; readonly refusal?: never }

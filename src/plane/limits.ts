@@ -33,6 +33,8 @@ export const limits = {
   /** How often it is looked whether there is, and how soon again where it went wrong. */
   cutEveryMs: 1_000,
   cutRetryMs: 600_000,
+  /** The pause between two slices of verifying a large log, so that other work can run. */
+  checkPauseMs: 50,
   /** Commands that wait for something to happen, over all callers. */
   waitingMax: 100_000,
   /** As many where only those come who return to a place of theirs: each may do so once. */

@@ -17,6 +17,7 @@ import { ManualClock } from "../testing/manual-clock.ts";
 import { SimulatedDisk } from "../testing/simulated-disk.ts";
 import { SimulatedLog } from "../testing/simulated-log.ts";
 import { isSettled, test as me, openPlane, turns } from "../testing/test-plane.ts";
+import { limits } from "./limits.ts";
 import type { Plane } from "./plane.ts";
 
 const nothing = (): void => {};
@@ -332,6 +333,31 @@ test("a command notices that the plane was away, just as a look does", async () 
     (await log.read(2, 10)).map(({ event }) => event.type),
     ["plane.resumed"],
   );
+});
+
+test("what a start left to verify is verified with pauses, and damage is told once", async () => {
+  const checks = [{ isDone: false }, { isDone: false, problem: "an index" }, { isDone: true }];
+  const log = Object.assign(new MemoryLog(), {
+    checkMore: () => checks.shift() ?? assert.fail("all is verified"),
+  });
+  const problems: string[] = [];
+  const onDamage = (problem: string): void => {
+    problems.push(problem);
+  };
+  await using opened = await openPlane({ log, onDamage });
+  assert.equal(checks.length, 2);
+  for (const [ms, left] of [
+    [limits.checkPauseMs - 1, 2],
+    [1, 1],
+    [limits.checkPauseMs, 0],
+    [3_600, 0],
+  ] as const) {
+    opened.clock.leap(ms);
+    opened.plane.tick();
+    await opened.plane.settled();
+    assert.equal(checks.length, left);
+  }
+  assert.deepEqual(problems, ["an index"]);
 });
 
 test("time does not go back, whatever the clock says", async () => {

@@ -69,6 +69,8 @@ export type PlaneOptions = {
   readonly onSnapshotFailure?: (cause: unknown) => void;
   /** The log could not be cut. Nothing is lost; it grows. */
   readonly onCutFailure?: (cause: unknown) => void;
+  /** Called when a part of the log is damaged that only history needs. The current state does not depend on it. */
+  readonly onDamage?: (problem: string) => void;
   /** Runs something when this turn of the event loop is over. */
   readonly afterTurn?: (run: () => void) => void;
 };
@@ -84,6 +86,8 @@ export class Plane {
   readonly #feed: Feed;
   readonly #snapshots: Snapshots;
   readonly #retention: Retention;
+  /** When to verify more of the log. */
+  #checkAtMs = 0;
   readonly #turns = new Turns();
   readonly #waitingRoom = new WaitingRoom();
   readonly #closings = new Closings();
@@ -189,7 +193,7 @@ export class Plane {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<Value>>();
     const listener: Listener = (decision) => {
       signal.removeEventListener("abort", giveUp);
-      // That we shut down says nothing about the world, and waits for nothing.
+      // A refusal because of the shutdown does not depend on the log, so it need not wait until the log is durable.
       const { refusal } = decision;
       if (refusal?.code === "unavailable") return resolve({ refusal });
       try {
@@ -228,8 +232,8 @@ export class Plane {
   }
 
   /**
-   * Resolves with a question when it is no longer open and that is durable, or with undefined if it is not there;
-   * refused if the plane closes first. Rejects with the signal's reason.
+   * Resolves with the question when it is closed and that is durable, with undefined if it does not exist, and with a
+   * refusal if the plane closes first. Rejects with the signal's reason.
    */
   untilClosed(
     id: QuestionId,
@@ -241,13 +245,13 @@ export class Plane {
     const question = this.#state.questions.byId.get(id);
     if (question?.state !== "open") return this.#whenDurable({ value: question });
     if (this.#closings.size >= limits.waitingMax) {
-      const message = `${limits.waitingMax} calls wait for answers already`;
+      const message = `${limits.waitingMax} calls already wait for answers, which is the limit`;
       return Promise.resolve({ refusal: { code: "limit_reached", message } });
     }
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<Question | undefined>>();
     const listener: ClosingListener = (outcome) => {
       signal.removeEventListener("abort", giveUp);
-      // That we shut down says nothing about the world, and waits for nothing.
+      // A refusal because of the shutdown does not depend on the log, so it need not wait until the log is durable.
       if (outcome.refusal) resolve(outcome);
       else this.#release(outcome, resolve);
     };
@@ -513,6 +517,15 @@ export class Plane {
       nowMs: this.#nowMs,
     });
     this.#retention.consider(this.#nowMs);
+    this.#checkLog();
+  }
+
+  /** The part of a large log that was not verified when it was opened is verified a little at a time. */
+  #checkLog(): void {
+    if (this.#nowMs < this.#checkAtMs) return;
+    const { isDone, problem } = this.#log.checkMore?.() ?? { isDone: true };
+    this.#checkAtMs = isDone ? Number.POSITIVE_INFINITY : this.#nowMs + limits.checkPauseMs;
+    if (problem !== undefined) this.#options.onDamage?.(problem);
   }
 
   /** From here on nothing is answered: what was decided may not be in the log. */

@@ -24,13 +24,14 @@ export type Claim = {
   /** Two that are named differently are two, whatever else they share. */
   readonly session?: string;
   readonly progressAtMs?: number;
-  /** Progress before this could not be heard. */
+  /** The registry could not see progress before this time. */
   readonly listeningSinceMs?: number;
   readonly workspace?: string;
   readonly doing?: string;
   readonly task?: string;
   readonly goal?: string;
   readonly tmux?: Tmux;
+  readonly questionId?: string;
 };
 
 const stateOf: Readonly<Record<DerivedState, Known["state"]>> = {
@@ -93,7 +94,8 @@ export function claimOfFile(
 
 export function claimOfRegistered(agent: RegisteredAgent): Claim {
   const { activity, holds = [] } = agent;
-  const doing = activity?.note || holds.join(" · ");
+  const question = agent.liveness === "alive" ? agent.question : undefined;
+  const doing = question?.prompt ?? (activity?.note || holds.join(" · "));
   const progressAtMs = activity?.reportedAtMs ?? activity?.sinceMs;
   return {
     id: agent.id,
@@ -112,6 +114,7 @@ export function claimOfRegistered(agent: RegisteredAgent): Claim {
     ...(agent.workspace ? { workspace: agent.workspace } : {}),
     ...(doing ? { doing: brief(doing) } : {}),
     ...(holds[0] === undefined ? {} : { task: holds[0] }),
+    ...(question ? { questionId: question.id } : {}),
   };
 }
 
@@ -122,6 +125,7 @@ function stateOfRegistered({
   unheardSinceMs,
   diedAtMs = heardAtMs,
   holds = [],
+  question,
 }: RegisteredAgent): Pick<Known, "state" | "word" | "sinceMs"> {
   switch (liveness) {
     case "dead":
@@ -131,6 +135,8 @@ function stateOfRegistered({
     case "alive":
       break;
   }
+  // An agent with an open question is waiting, whatever else it reports.
+  if (question) return { state: "waiting", word: "asking", sinceMs: question.askedAtMs };
   // Who holds a task works on it, whether it says so or not; who holds none and says nothing may do anything.
   if (!activity) return { state: holds.length > 0 ? "working" : "unknown", word: "alive" };
   const { state: word, sinceMs } = activity;

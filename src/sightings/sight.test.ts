@@ -154,6 +154,12 @@ describe("what one source says", () => {
     assert.equal(states({ activity: { state: "idle", sinceMs: nowMs } }), "idle");
     assert.equal(states({ activity: { state: "reading", sinceMs: nowMs } }), "working");
     assert.equal(states({ holds: ["task invoice-42"] }), "working");
+    const question = { id: "q_1", prompt: "Pay?", askedAtMs: nowMs };
+    const asking = only({
+      registered: [registered({ question, activity: { state: "idle", sinceMs: nowMs } })],
+    });
+    assert.deepEqual([asking.state, asking.doing, asking.questionId], ["waiting", "Pay?", "q_1"]);
+    assert.equal(states({ question, liveness: "unreachable" }), "lost");
     assert.equal(states({}), "unknown");
     assert.equal(states({ liveness: "unreachable", holds: ["task invoice-42"] }), "lost");
     assert.equal(states({ liveness: "dead" }), "stopped");
@@ -466,7 +472,7 @@ describe("what the sources do not agree on", () => {
 });
 
 describe("the order", () => {
-  test("who waits comes first, then what went wrong, then work, idleness and the rest", () => {
+  test("who asks comes first, then who waits, then what went wrong, then work, idleness and the rest", () => {
     const made = (id: string, state: Written["state"], more: Written = {}) =>
       file({ agent_id: id, state, task: { status_timestamp: ago(minute) }, ...more });
     const files = [
@@ -479,10 +485,24 @@ describe("the order", () => {
       made("waits", "input-required"),
       made("waits longer", "auth-required", { task: { status_timestamp: ago(2 * minute) } }),
     ];
-    const seen = look({ files, processes: [found({ program: "aider" })] });
+    const question = { id: "q_1", prompt: "Pay?", askedAtMs: nowMs };
+    const asks = registered({ id: "asks", name: "payer", question });
+    const processes = [found({ program: "aider" })];
+    const seen = look({ files, processes, registered: [asks] });
     assert.deepEqual(
       seen.map(({ id }) => id),
-      ["waits longer", "waits", "failed", "lost", "silent", "works", "idle", "gone", "process/42"],
+      [
+        "asks",
+        "waits longer",
+        "waits",
+        "failed",
+        "lost",
+        "silent",
+        "works",
+        "idle",
+        "gone",
+        "process/42",
+      ],
     );
   });
 

@@ -47,7 +47,15 @@ export function sight(found: Found, given: SightOptions): readonly Sighting[] {
 }
 
 /** What a sighting takes over from whoever tells it. */
-type TakenOver = "pid" | "startedAtMs" | "workspace" | "doing" | "task" | "goal" | "tmux";
+type TakenOver =
+  | "pid"
+  | "startedAtMs"
+  | "workspace"
+  | "doing"
+  | "task"
+  | "goal"
+  | "tmux"
+  | "questionId";
 
 function sightingOf({ claims, process }: Group, options: Settled): Sighting {
   const all = process ? [...claims, claimOfProcess(heard(process, claims), options)] : claims;
@@ -82,6 +90,7 @@ function sightingOf({ claims, process }: Group, options: Settled): Sighting {
     ...(leading.doing === undefined ? optional("doing") : { doing: leading.doing }),
     ...optional("task"),
     ...optional("goal"),
+    ...optional("questionId"),
     // A process is where it is; a record may have been written by another for it.
     ...(process?.tmux ? { tmux: process.tmux } : optional("tmux")),
     ...(hint === undefined ? {} : { hint }),
@@ -178,10 +187,15 @@ const order: Readonly<Record<SightingState, number>> = {
   unknown: 4,
 };
 
-/** Who has waited longest comes first. Elsewhere what changed last does: long ago is seldom news. */
+/**
+ * Agents that ask come first, then other agents that wait, each the longest waiting first. In all other states the
+ * latest change comes first.
+ */
 export function compareSightings(one: Sighting, other: Sighting): number {
   const byState = order[one.state] - order[other.state];
   if (byState !== 0) return byState;
+  const byAsking = Number(other.questionId !== undefined) - Number(one.questionId !== undefined);
+  if (byAsking !== 0) return byAsking;
   const earlier = (one.sinceMs ?? Infinity) - (other.sinceMs ?? Infinity);
   const later = (other.sinceMs ?? -Infinity) - (one.sinceMs ?? -Infinity);
   const byTime = one.state === "waiting" ? earlier : later;

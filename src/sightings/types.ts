@@ -22,9 +22,11 @@ export type RegisteredAgent = {
   readonly heardAtMs: number;
   /** When the daemon restarted, if it has not heard the agent since. */
   readonly unheardSinceMs?: number;
-  /** Since when the registry can hear agents: nobody is silent for what could not be heard before. */
+  /** When the registry began to listen. An agent does not count as silent for time before that. */
   readonly listeningSinceMs?: number;
   readonly diedAtMs?: number;
+  /** The question that it asked first of those that are open. */
+  readonly question?: { readonly id: string; readonly prompt: string; readonly askedAtMs: number };
   /** Leases and claims, as people say it: `task invoice-42`. */
   readonly holds?: readonly string[];
   readonly host?: string;

@@ -8,7 +8,7 @@ export const limits = {
   renamePauseMs: 10,
   /** Work on files in one turn of the event loop. A call that takes several turns waits for as many slices. */
   sliceMs: 2,
-  /** Entries of a directory that one system call is asked for. */
+  /** Entries of a directory that one system call reads. */
   entriesPerRead: 256,
   /** Files of a directory that are watched: more than agents of one machine, and about 20 MB of memory. */
   filesMax: 20_000,

@@ -61,7 +61,7 @@ export function readDirectory(directory: string, options: ReadOptions = {}): Dir
   return runAtOnce(readListed(listNames(directory), options));
 }
 
-/** The same for a program that has other things to do meanwhile. Reads at most `limits.filesMax` files. */
+/** Like `readDirectory`, but lets other work of the program run in between. Reads at most `limits.filesMax` files. */
 export async function readDirectoryInTurns(
   directory: string,
   options: ReadOptions = {},
@@ -69,7 +69,7 @@ export async function readDirectoryInTurns(
   return await runInSlices(readSome(directory, options));
 }
 
-/** At most `filesMax` files of a directory, at once: for a program that cannot wait and can do without the others. */
+/** Reads at most `filesMax` files synchronously, for a program that cannot wait and does not need the others. */
 export function readFirst(directory: string, filesMax: number): DirectoryRead {
   return runAtOnce(readSome(directory, { filesMax }));
 }
@@ -171,7 +171,7 @@ function* entriesOf(directory: string): Generator<string, void, undefined> {
     opened.closeSync();
   }
   if (!hasOthers) return;
-  // Names that may not be UTF-8 are asked for again as bytes.
+  // Reads names that may not be UTF-8 again as bytes.
   for (const name of readdirSync(directory, { encoding: "buffer" })) {
     if (isDoubtful(name.toString())) yield decodeName(name);
   }

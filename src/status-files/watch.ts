@@ -119,7 +119,7 @@ class Directory {
   readonly #options: ReadOptions;
   /** Files that are not valid are remembered too, so that they are not read again. */
   readonly #byName = new Map<string, LastRead>();
-  /** Those of them that hold no record. */
+  /** The files among them that have no valid record. */
   readonly #invalid = new Set<string>();
   /** Whether there are more files than `limits.filesMax`. */
   #hasIgnored = false;

@@ -13,9 +13,9 @@ import type { Socket } from "node:net";
 import { limits } from "./limits.ts";
 
 export type ByteBudgetOptions = {
-  /** Of all connections together. */
+  /** Bytes for all connections together. */
   readonly bytesMax: number;
-  /** Of one connection: a door does not produce more for it, or accept more from it, than this. */
+  /** Bytes for one connection: a door does not produce more for it, or accept more from it. */
   readonly shareBytes: number;
   /** A connection that holds something, and whose peer takes almost nothing for this long, is closed. */
   readonly stalledMs?: number;
@@ -64,7 +64,7 @@ export type ByteAccountOptions = {
   readonly close: (reason: ByteBudgetReason) => void;
   /** A number that grows with what the peer takes; if absent, what is removed from the account counts. */
   readonly takenBytes?: () => number;
-  /** Gives up what the peer does not take, where that is possible without closing the connection. */
+  /** Drops what the peer does not read, where that is possible without closing the connection. */
   readonly giveUp?: () => void;
 };
 
@@ -72,9 +72,10 @@ export class ByteBudget {
   readonly options: ByteBudgetOptions;
   readonly #accounts = new Set<ByteAccount>();
   #heldBytes = 0;
-  /** Counts the checks: cheaper than a clock, and a process that was suspended has not counted. */
+  /** Counts the checks. This is cheaper than a clock, and time in which the process was suspended does not count. */
   #check = 0;
   #timer: NodeJS.Timeout | undefined;
+  #lastTurn = Promise.resolve();
 
   constructor(options: ByteBudgetOptions) {
     this.options = options;
@@ -87,6 +88,15 @@ export class ByteBudget {
   /** Whether so much is held that connections should be handed no more than they need. */
   get isTight(): boolean {
     return this.#heldBytes > this.options.bytesMax / 2;
+  }
+
+  /**
+   * Resolves when a door may print the next piece of a long reply: one piece in each turn of the event loop, for all
+   * connections, in the order of asking. Other callers are answered in between.
+   */
+  turn(): Promise<void> {
+    this.#lastTurn = this.#lastTurn.then(() => new Promise((resolve) => setImmediate(resolve)));
+    return this.#lastTurn;
   }
 
   /** Until it is closed. */
@@ -138,7 +148,7 @@ export class ByteBudget {
     for (const account of this.#accounts) {
       const { heldBytes } = account;
       if (heldBytes > (largest?.heldBytes ?? 0)) largest = account;
-      // Marked at the last check, or since: it may have been handed this only a moment ago.
+      // Skips an account that was marked at the last check or later: its bytes may have been added only a moment ago.
       if (this.#check - account.markedAt < 2) continue;
       if (heldBytes > (stalled?.heldBytes ?? 0)) stalled = account;
     }
@@ -174,6 +184,11 @@ export class ByteAccount {
     return this.#heldBytes;
   }
 
+  /** As of the budget. */
+  turn(): Promise<void> {
+    return this.#budget.turn();
+  }
+
   /** Whether the door may hold more for this connection. While the budget is tight, `littleBytes` are enough. */
   hasRoom(littleBytes: number): boolean {
     if (this.#heldBytes <= littleBytes) return true;
@@ -185,7 +200,7 @@ export class ByteAccount {
     return this.#heldBytes > this.#budget.options.shareBytes;
   }
 
-  /** May close this connection, or another. */
+  /** Adding bytes may close this connection, or another. */
   add(bytes: number): void {
     if (this.#isClosed) return;
     this.#heldBytes += bytes;
@@ -201,7 +216,7 @@ export class ByteAccount {
     if (this.#waiting.length > 0 && !this.isOverShare) this.#release();
   }
 
-  /** For doors that know how much they hold rather than what has changed. */
+  /** For doors that know the total that they hold rather than the change. */
   set(bytes: number): void {
     const more = bytes - this.#heldBytes;
     if (more > 0) this.add(more);
@@ -244,25 +259,25 @@ export class ByteAccount {
     this.#takenAtMark = undefined;
   }
 
-  /** For the budget only: the peer took almost nothing for the stated time. */
+  /** For the budget only: the peer read almost nothing for `stalledMs`. */
   stall(check: number): void {
     if (!this.#giveUp) return this.evict("stalled");
     this.rest(check);
     this.#giveUp();
   }
 
-  /** For the budget only: the peer has taken something, or is asked for the first time. */
+  /** For the budget only: remembers how much the peer has read by this check. */
   mark(check: number): void {
     this.#markedAt = check;
     this.#takenAtMark = this.#takenBytes();
   }
 
-  /** The check at which it was last marked, or rested. */
+  /** The number of the check at which `mark` or `rest` was last called. */
   get markedAt(): number {
     return this.#markedAt;
   }
 
-  /** For the budget only: since it was marked; also if it was not marked yet. */
+  /** For the budget only: whether the peer has read so many bytes since `mark`. True if it was never marked. */
   hasTaken(bytes: number): boolean {
     return this.#takenAtMark === undefined || this.#takenBytes() - this.#takenAtMark >= bytes;
   }

@@ -23,6 +23,7 @@ import {
   type Transport,
   TransportError,
 } from "./transport.ts";
+import type { UnfinishedFrames } from "./unfinished-frames.ts";
 
 /** One kind of link. It tells its channel of what comes in, of what went out, and once of its end. */
 export interface Carrier {
@@ -50,11 +51,18 @@ export function bytesOf(arrival: Arrival): number {
   return typeof arrival === "string" ? arrival.length : 0;
 }
 
+/** For links that share budgets with others. */
+export type ChannelOptions = {
+  /** Counts bytes that the peer has not read. */
+  readonly unread?: ByteAccount | undefined;
+  readonly unfinished?: UnfinishedFrames | undefined;
+};
+
 export class Channel implements Transport {
   readonly link: Link;
   readonly #carrier: Carrier;
-  /** Counts what the peer has not taken, if the link shares a budget with others. */
   readonly #unread: ByteAccount | undefined;
+  readonly #unfinished: UnfinishedFrames | undefined;
   readonly #waiting = new Queue<Arrival>(bytesOf);
   readonly #down = Promise.withResolvers<void>();
   #drainers: (() => void)[] = [];
@@ -69,9 +77,14 @@ export class Channel implements Transport {
   #handleClose: CloseHandler | undefined;
   #handleFault: (fault: unknown) => void = ignore;
 
-  constructor(link: Link, makeCarrier: (channel: Channel) => Carrier, unread?: ByteAccount) {
+  constructor(
+    link: Link,
+    makeCarrier: (channel: Channel) => Carrier,
+    { unread, unfinished }: ChannelOptions = {},
+  ) {
     this.link = link;
     this.#unread = unread;
+    this.#unfinished = unfinished;
     this.#carrier = makeCarrier(this);
   }
 
@@ -118,7 +131,7 @@ export class Channel implements Transport {
       const error = new TransportError("not_sendable", "the frame cannot be written", { cause });
       return Promise.reject(error);
     }
-    // May close this connection, or another, if all together hold too much.
+    // This may close this connection, or another, if all connections together hold too much.
     this.#unread?.set(this.#carrier.queuedBytes);
     return accepted;
   }
@@ -170,8 +183,14 @@ export class Channel implements Transport {
     return this.#down.promise;
   }
 
+  /** For the carrier: reports how many bytes of an incomplete frame have arrived. */
+  receivePart(bytes: number): void {
+    this.#unfinished?.part(bytes);
+  }
+
   /** For the carrier: something arrived. */
   receive(arrival: Arrival): void {
+    this.receivePart(0);
     if (this.#isClosing || this.#end) return;
     if (!this.#isBusy && this.#waiting.length === 0 && this.#handleFrame) {
       this.#hand(arrival, this.#handleFrame);
@@ -180,10 +199,9 @@ export class Channel implements Transport {
       return;
     }
     this.#waiting.push(arrival);
-    if (!this.#isPaused && this.#isFull(1)) {
-      this.#isPaused = true;
-      this.#carrier.pause();
-    }
+    if (!this.#isPaused && this.#isFull(1)) this.#pause();
+    // This may close this connection, or another, if all connections together hold too much.
+    this.#unfinished?.waiting(this.#waiting.bytes);
   }
 
   /** For the carrier: some of what was queued is on its way. */
@@ -197,6 +215,7 @@ export class Channel implements Transport {
     if (this.#end) return;
     clearTimeout(this.#giveUp);
     this.#unread?.close();
+    this.#unfinished?.close();
     // A link that breaks after we said goodbye has done what we wanted.
     const isWanted = this.#isClosing && error?.code === "lost";
     this.#end = { error: isWanted ? undefined : error, closing };
@@ -207,14 +226,15 @@ export class Channel implements Transport {
 
   #pump(): void {
     while (!this.#isBusy) {
+      if (this.#isPaused && !this.#isFull(0.5)) this.#resume();
       if (this.#waiting.length === 0) {
         this.#tellEnd();
         return;
       }
       if (!this.#handleFrame) return;
       const arrival = this.#waiting.shift();
+      this.#unfinished?.waiting(this.#waiting.bytes);
       if (arrival !== undefined) this.#hand(arrival, this.#handleFrame);
-      if (this.#isPaused && !this.#isFull(0.5)) this.#resume();
     }
   }
 
@@ -228,8 +248,13 @@ export class Channel implements Transport {
     } catch (fault) {
       this.#tellFault(fault);
     }
-    if (isPromise(handling)) handling.then(this.#next, this.#nextAfterFault);
-    else this.#isBusy = false;
+    if (!isPromise(handling)) {
+      this.#isBusy = false;
+      return;
+    }
+    // Stops reading from a peer that does not read: what it sends would only wait here.
+    if (!this.#isPaused && !this.#isDrained()) this.#pause();
+    handling.then(this.#next, this.#nextAfterFault);
   }
 
   readonly #next = (): void => {
@@ -260,9 +285,16 @@ export class Channel implements Transport {
     }
   }
 
+  #pause(): void {
+    this.#isPaused = true;
+    this.#carrier.pause();
+    this.#unfinished?.pause(true);
+  }
+
   #resume(): void {
     this.#isPaused = false;
     this.#carrier.resume();
+    this.#unfinished?.pause(false);
   }
 
   #isFull(part: number): boolean {

@@ -61,6 +61,16 @@ test("a connection that ends leaves its place", () => {
   assert.equal(limit.size, 2);
 });
 
+test("a connection counts once, however often it shows the token or leaves", () => {
+  const { admit, closed } = begin(4);
+  const [trusted, other] = [admit("trusted"), admit("other")];
+  trusted?.trust();
+  trusted?.trust();
+  for (const seat of [trusted, other, other]) seat?.leave();
+  for (const name of ["one", "two", "three"]) admit(name);
+  assert.deepEqual(closed, ["one"]);
+});
+
 function begin(connectionsMax: number): {
   readonly limit: ConnectionLimit;
   readonly admit: (

@@ -13,7 +13,7 @@ export class ConnectionLimit {
   /** In the order in which they came. */
   readonly #seats = new Set<ConnectionSeat>();
   #strangers = 0;
-  /** Counts requests: which of two connections was used later needs no clock. */
+  /** Counts requests, so that no clock is needed to tell which of two connections was used later. */
   #requests = 0;
 
   constructor({ connectionsMax }: ConnectionLimitOptions) {
@@ -25,8 +25,8 @@ export class ConnectionLimit {
   }
 
   /**
-   * A place for one more connection, which may close another one's. Undefined if every connection that could be
-   * closed has an open watch.
+   * Admits one more connection, for which another may be closed. Undefined if every connection that could be closed
+   * has an open watch.
    */
   admit({
     close,
@@ -73,7 +73,7 @@ export class ConnectionLimit {
     for (const seat of this.#seats) {
       if (seat.isTrusted !== isTrusted || seat.isWatching) continue;
       if (!idlest || seat.lastRequest < idlest.lastRequest) idlest = seat;
-      // Nothing is idler than the first that never made a request.
+      // A connection that never made a request is the most idle: stop at the first.
       if (idlest.lastRequest === 0) break;
     }
     idlest?.evict();
@@ -103,7 +103,7 @@ export class ConnectionSeat {
     return this.#watches > 0;
   }
 
-  /** Which of all requests its last one was; 0 if it made none. */
+  /** The number of its last request among all requests; 0 if it made none. */
   get lastRequest(): number {
     return this.#lastRequest;
   }

@@ -23,15 +23,22 @@ export const limits = {
    * about twice that: text and its copy in the socket's queue.
    */
   unreadBytesTotal: 67_108_864,
-  /** Of that, for one connection: what ARCP leaves to a session (ARCP-27). It is asked for no more until it reads. */
+  /**
+   * The part for one connection: what ARCP allows a session (ARCP-27). The door produces no more until the peer reads.
+   */
   unreadBytesShare: 16_777_216,
-  /** A connection that is owed replies and takes almost none of them for so long is closed. */
+  /** A connection with unread replies is closed if its peer reads almost nothing for this long. */
   stalledMs: 30_000,
-  /** Almost none: a reader at 2 kB a second is alive. Answers to HTTP/2 pings alone do not add up to this. */
+  /**
+   * The bytes that count as almost nothing. A reader at 2 kB a second is above it; replies to HTTP/2 pings alone are
+   * below.
+   */
   progressBytes: 65_536,
+  /** How long a frame may take to be complete, as a request over gRPC or HTTP. */
+  frameMs: 30_000,
   /** Requests that are not complete, of all connections and doors together. */
   unfinishedBytesTotal: 134_217_728,
-  /** Of that, for one connection: 16 messages of the largest size at a time. */
+  /** The part for one connection: 16 messages of the largest size. */
   unfinishedBytesShare: 67_108_864,
 
   /** For what is queued, and for the peer's goodbye, after `close`. */
@@ -53,7 +60,7 @@ export const limits = {
    * have shown the token.
    */
   connectionsMax: 10_000,
-  /** Connections beyond that which are answered with a refusal; more are closed without a word. */
+  /** Connections beyond that which get a refusal; further ones are closed without a reply. */
   refusedMax: 100,
   /** New WebSockets a second from one address, in the long run. */
   handshakesPerSecond: 200,

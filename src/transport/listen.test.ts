@@ -46,7 +46,7 @@ test("if one place is taken, none is kept", async () => {
   await assert.rejects(scene.listen([{ path }, taken]), (error) => {
     assert(error instanceof ListenError);
     assert.equal(error.code, "address_in_use");
-    assert.equal(error.message, `${printPlace(taken)} is in use by another program`);
+    assert.equal(error.message, `${printPlace(taken)} is in use`);
     return true;
   });
   await assert.rejects(scene.reach({ path }));

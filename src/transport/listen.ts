@@ -114,10 +114,7 @@ function isAbsent(failure: NodeJS.ErrnoException): boolean {
 function explain(place: Place, cause: NodeJS.ErrnoException): ListenError {
   const name = printPlace(place);
   if (cause.code === "EADDRINUSE") {
-    return new ListenError("address_in_use", `${name} is in use by another program`, {
-      cause,
-      place,
-    });
+    return new ListenError("address_in_use", `${name} is in use`, { cause, place });
   }
   return new ListenError("cannot_listen", `cannot listen on ${name}: ${cause.message}`, {
     cause,

@@ -18,8 +18,8 @@ export interface Transport {
   /** Handed to `send` and not yet to the operating system. */
   readonly queuedBytes: number;
   /**
-   * Whether more may be queued for this peer. Links that share a budget with others have less room when those hold
-   * much. Whoever sends much awaits `drained()` while there is none.
+   * Whether more may be queued for this peer. Links that share a budget have less room when the others hold much.
+   * While this is false, a caller that sends much awaits `drained()`.
    */
   readonly hasRoom: boolean;
 

@@ -35,7 +35,7 @@ const doingKinds: ReadonlySet<string> = new Set([
 ]);
 
 export class WorkView implements View {
-  /** But for whether it waits for an answer. */
+  /** The state of each job, except whether it waits for an answer. */
   readonly #standings = new Map<JobId, Exclude<JobStanding, "waiting">>();
   /** The open questions of each job that has some. */
   readonly #questions = new Map<JobId, Set<QuestionId>>();

@@ -12,6 +12,7 @@ import { ConnectionLimit, type ConnectionSeat } from "../connection-limit.ts";
 import { limits } from "../limits.ts";
 import { listen, type Place, printPlace } from "../listen.ts";
 import { type Link, type Transport, TransportError } from "../transport.ts";
+import { UnfinishedFrames } from "../unfinished-frames.ts";
 import { closeCodes } from "./close-codes.ts";
 import { Handshakes } from "./handshakes.ts";
 import { type Guard, type Refusal, refusalOf } from "./hosts.ts";
@@ -53,6 +54,8 @@ export type UpgradeOptions = Guard & {
   readonly handshakesPerSecond?: number;
   readonly handshakeBurst?: number;
   readonly pingMs?: number;
+  /** How long a frame may take to be complete. */
+  readonly frameMs?: number;
 };
 
 export type Upgrades = AsyncDisposable & {
@@ -79,7 +82,7 @@ class Seats {
   take(socket: Socket): ConnectionSeat | undefined {
     const known = this.#bySocket.get(socket);
     if (known) return known;
-    // A Unix socket has no address: who can open it is this user.
+    // A Unix socket has no address. Only this user can open it.
     const isTrusted = socket.remoteAddress === undefined;
     const seat = this.#limit.admit({ close: () => socket.destroy(), isTrusted });
     if (!seat) return undefined;
@@ -134,16 +137,26 @@ function attach(server: Server, options: UpgradeOptions, seats: Seats): Upgrades
   const greet = (request: IncomingMessage, socket: WebSocket, seat: ConnectionSeat): void => {
     const stream = request.socket;
     let carrier: ServerSocket | undefined;
+    const closeFor = (message: string) => () =>
+      carrier?.destroy(new TransportError("peer_too_slow", message));
     const unread = options.budgets?.unread.open({
-      close: () => carrier?.destroy(new TransportError("peer_too_slow", "the peer does not read")),
+      close: closeFor("the peer does not read"),
       takenBytes: () => bytesTakenFrom(stream),
+    });
+    const { frameMs = limits.frameMs } = options;
+    const unfinished = new UnfinishedFrames({
+      account: options.budgets?.unfinished.open({
+        close: closeFor("the peer sends frames that it does not complete"),
+      }),
+      frameMs,
+      giveUp: closeFor(`a frame was not complete within ${frameMs} ms`),
     });
     const makeCarrier = (channel: Channel): ServerSocket => {
       carrier = new ServerSocket(channel, socket, stream, options);
       pulse.watch(carrier);
       return carrier;
     };
-    const transport = new Channel(linkOf(stream), makeCarrier, unread);
+    const transport = new Channel(linkOf(stream), makeCarrier, { unread, unfinished });
     const welcome = (): void => {
       seat.trust();
       seat.beginWatch();
@@ -210,7 +223,7 @@ export async function startWebSocketServer(options: ServerOptions): Promise<WebS
       response.writeHead(status, { "content-type": "text/plain", connection: "close" });
       response.end(`${message}\n`);
     });
-    // Some more may be told that there are too many.
+    // A few more connections are accepted only to be refused with a message.
     server.maxConnections = (options.connectionsMax ?? limits.connectionsMax) + limits.refusedMax;
     server.on("connection", (socket: Socket) => void seats.take(socket));
     all.push({ server, upgrades: attach(server, { ...options, alsoRoot: true }, seats) });
@@ -249,7 +262,7 @@ async function closeOne(
 /** For a peer that says goodbye and then keeps the connection. `ws` knows it, its types do not. */
 const notInTypes = { closeTimeout: limits.closeMs } as const;
 
-/** For a peer that is slow to say what it wants. */
+/** For a peer that is slow to send its request. */
 const slowness = {
   headersTimeout: limits.handshakeMs,
   requestTimeout: limits.handshakeMs,

@@ -34,6 +34,7 @@ export class ServerSocket implements Carrier, Watched {
     this.#stream = stream;
     // Behind the listener of `ws`, so that a message that ends in a chunk was seen before the chunk is counted.
     stream.on("data", this.#countFirst);
+    stream.on("data", this.#countPart);
     socket.once("message", () => {
       stream.off("data", this.#countFirst);
       this.#firstBytes = Number.NEGATIVE_INFINITY;
@@ -96,6 +97,8 @@ export class ServerSocket implements Carrier, Watched {
 
   readonly #wrote = (): void => this.#channel.wrote();
 
+  readonly #countPart = (): void => this.#channel.receivePart(incompleteBytesOf(this.#socket));
+
   /** `ws` has one limit for all messages, and collects what is below it however long that takes. */
   readonly #countFirst = (chunk: Buffer): void => {
     this.#firstBytes += chunk.length;
@@ -134,6 +137,19 @@ export class ServerSocket implements Carrier, Watched {
       this.#error ??= new TransportError("lost", "the connection broke", { cause });
     }
   }
+}
+
+/**
+ * The received part of an incomplete message. `ws` has no public field for it; without these undocumented fields
+ * nothing is counted.
+ */
+function incompleteBytesOf(socket: WebSocket): number {
+  const receiver: unknown = Reflect.get(socket, "_receiver");
+  if (typeof receiver !== "object" || receiver === null) return 0;
+  const bufferedBytes: unknown = Reflect.get(receiver, "_bufferedBytes");
+  const fragmentBytes: unknown = Reflect.get(receiver, "_messageLength");
+  if (typeof bufferedBytes !== "number" || typeof fragmentBytes !== "number") return 0;
+  return bufferedBytes + fragmentBytes;
 }
 
 /** Of a server's sockets `ws` gives one buffer for each message, unless told otherwise. */

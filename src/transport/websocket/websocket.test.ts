@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, request } from "node:http";
 import { connect, createServer as createTcpServer, type Socket } from "node:net";
 import { test } from "node:test";
 import { WebSocket as Peer } from "ws";
+import { ByteBudget, makeByteBudgets } from "../byte-budget.ts";
 import { collect, endOf, type Pair, settled, transportContract, until } from "../contract.ts";
 import type { Malformed, Transport } from "../transport.ts";
 import { connectWebSocket } from "./client.ts";
@@ -349,6 +350,60 @@ test("a first message may have a limit of its own, which ends who only begins on
   peer.send(JSON.stringify({ text: "x".repeat(100_000) }));
   await all.promise;
   assert.deepEqual(lengths, [100, 100_000]);
+});
+
+test("frames that are not complete share a budget; the connection that holds the most is closed for others", async () => {
+  const budgets = makeByteBudgets();
+  const unfinished = new ByteBudget({ ...budgets.unfinished.options, bytesMax: 1_000_000 });
+  await using scene = await open({ budgets: { ...budgets, unfinished } });
+  const hoarder = await scene.peer();
+  const closed = endOf(await scene.next());
+  // Whole fragments of a message, and a ping between them, which completes nothing.
+  for (const length of [300_000, 400_000]) {
+    hoarder.send("x".repeat(length), { fin: false });
+    hoarder.ping();
+  }
+  await until(() => unfinished.heldBytes >= 700_000);
+  const peer = await scene.peer();
+  const server = await scene.next();
+  const frame = collect(server, 1);
+  const message = JSON.stringify({ text: "y".repeat(400_000) });
+  peer.send(message.slice(0, 350_000), { fin: false });
+  assert.equal((await closed).error?.code, "peer_too_slow");
+  peer.send(message.slice(350_000), { fin: true });
+  assert.equal(String((await frame)[0]?.["text"]).length, 400_000);
+  await until(() => unfinished.heldBytes === 0);
+});
+
+test("what has come of one frame counts before the frame is complete, and frames that nobody handles count too", async () => {
+  const budgets = makeByteBudgets();
+  await using scene = await open({ budgets });
+  const socket = await scene.shake();
+  const server = await scene.next();
+  // A masked text frame of 65,535 bytes, of which 30,000 come.
+  socket.write(Buffer.concat([Buffer.from("81feffff00000000", "hex"), Buffer.alloc(30_000, "1")]));
+  await until(() => budgets.unfinished.heldBytes >= 30_000);
+  socket.write(Buffer.alloc(35_535, "1"));
+  await until(() => budgets.unfinished.heldBytes === 65_535);
+  const malformed = Promise.withResolvers<Malformed>();
+  server.onMalformed(malformed.resolve);
+  server.onFrame(() => {});
+  assert.equal((await malformed.promise).code, "not_an_object");
+  assert.equal(budgets.unfinished.heldBytes, 0);
+  socket.destroy();
+});
+
+test("a frame that is not complete in time closes its connection; a peer that is silent keeps its own", async () => {
+  await using scene = await open({ frameMs: 50 });
+  const silent = await scene.pair();
+  const peer = await scene.peer();
+  const ended = endOf(await scene.next());
+  peer.send("{", { fin: false });
+  const { error } = await ended;
+  assert.equal(error?.message, "a frame was not complete within 50 ms");
+  const frame = collect(silent.server, 1);
+  await silent.client.send({ n: 1 });
+  assert.deepEqual(await frame, [{ n: 1 }]);
 });
 
 test("[ARCP-33] NOT MET: a client over its limit closes with a code of its own, for 1009 is not allowed to it", async () => {

@@ -19,7 +19,7 @@ const annotations: ReadonlySet<string> = new Set([
   "writeOnly",
 ]);
 
-/** Why a keyword's value cannot be one; the schemas within are looked at by `problemOf`. */
+/** Why the value of a keyword is not valid. `problemOf` checks the schemas inside it. */
 const keywords: Readonly<Record<string, (value: unknown) => string | undefined>> = {
   type: (value) => {
     const names = Array.isArray(value) ? value : [value];
@@ -71,7 +71,7 @@ function isNumber(value: unknown): string | undefined {
   return typeof value === "number" ? undefined : "must be a number";
 }
 
-/** What is wrong with a schema, and where; undefined if it can be asked with. */
+/** What is wrong with a schema, and where; undefined if it can be used for a question. */
 export function problemOfSchema(schema: unknown): string | undefined {
   if (!isFields(schema)) return "must be an object";
   return problemOf(schema, { path: "", depth: 1, budget: { left: limits.schemasMax } });
@@ -109,7 +109,7 @@ function problemOf(schema: unknown, place: Place): string | undefined {
   return undefined;
 }
 
-/** The schemas in a schema, with where they stand. */
+/** The schemas inside a schema, with their paths. */
 function* within(schema: Fields): Generator<readonly [path: string, schema: unknown]> {
   for (const name of ["items", "additionalProperties"]) {
     if (Object.hasOwn(schema, name)) yield [name, schema[name]];
@@ -131,7 +131,7 @@ export function problemOfAnswer(schema: unknown, answer: unknown): string | unde
 
 type At = {
   readonly path: string;
-  /** How much may still be looked at: a hostile schema and answer together must not keep the process busy. */
+  /** How many steps are left: a hostile schema and answer together must not keep the process busy. */
   readonly work: { left: number };
 };
 
@@ -253,7 +253,8 @@ function checkCombined(schema: Fields, value: unknown, at: At): Problem | undefi
   if (!Array.isArray(oneOf)) return undefined;
   const problems = oneOf.map((inner) => check(inner, value, at));
   const fitting = problems.filter((problem) => problem === undefined).length;
-  if (fitting > 1) return here("must be one of several things, and is more than one");
+  if (fitting > 1)
+    return here("must match exactly one of the schemas in oneOf, but matches several");
   const [first] = problems;
   return fitting === 0 && first !== undefined ? { text: first, isPlaced: true } : undefined;
 }
@@ -304,7 +305,7 @@ function isSame(one: unknown, other: unknown): boolean {
   return one === other || canonical(one) === canonical(other);
 }
 
-/** The same text for what is equal, in whichever order its fields are. */
+/** The same text for equal values, whatever the order of their fields. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   if (!isFields(value)) return JSON.stringify(value) ?? "null";

@@ -51,7 +51,7 @@ export type ErrorBody = {
     readonly message: string;
     /** With `lease_held`: the lease that is in the way. */
     readonly lease?: Lease;
-    /** With `question_closed`: how it ended, and who answered it. */
+    /** With `question_closed`: the question, with its answer or the reason why it closed. */
     readonly question?: Question;
   };
 };

@@ -1,5 +1,8 @@
+export { isOpen, usesToken } from "./access.ts";
+export { readableAmount } from "./amounts.ts";
 export type { ErrorBody, ErrorCode } from "./errors.ts";
 export { limits } from "./limits.ts";
+export { asksText, promptText } from "./question-text.ts";
 export {
   basePath,
   eventsPath,
@@ -28,6 +31,7 @@ export type {
   Entry,
   EntryBody,
   FindHit,
+  FirstQuestion,
   Found,
   Heartbeat,
   Input,

@@ -54,6 +54,8 @@ export type Agent = {
   /** Of a dead agent: it was deregistered, so nobody misses it. Otherwise it died: it was silent for too long. */
   readonly hasLeft?: true;
   readonly activity?: Activity;
+  /** While it waits for an answer. Only callers that send the token get it. */
+  readonly question?: FirstQuestion;
   /** Absent if it holds, leads and works on nothing. The first few of each. */
   readonly holds?: {
     readonly leases: readonly string[];
@@ -153,6 +155,8 @@ export type Sighting = {
   readonly tokens?: { readonly input: number; readonly output: number };
   readonly costUsd?: number;
   readonly tmux?: { readonly socket: string; readonly pane: string };
+  /** It asks a person: the question that it asked first of those that are open. */
+  readonly questionId?: string;
   /** The one command that would show more. */
   readonly hint?: string;
 };
@@ -339,8 +343,19 @@ export type JobCost = {
   readonly children?: string;
   /** What the job may spend. Absent if it has no budget in this currency. */
   readonly cap?: string;
-  /** What is set aside of the cap for what is under way. */
+  /** The part of the cap that is reserved for calls in progress. */
   readonly reserved?: string;
+};
+
+/** Of the open questions of a job or an agent: the oldest, and how many there are. */
+export type FirstQuestion = {
+  readonly id: string;
+  readonly kind: Question["kind"];
+  /** Shortened if it is long. A request for access begins with the files that it is for. */
+  readonly prompt: string;
+  readonly askedAtMs: number;
+  readonly expiresAtMs?: number;
+  readonly openCount: number;
 };
 
 /** Work that a worker executes. */
@@ -372,24 +387,16 @@ export type Job = {
   readonly eventCount: number;
   /** What it has cost, in each currency: first those that it has a budget for, then the others. */
   readonly cost: readonly JobCost[];
-  /** The part of `cost` with a cap, under older names. */
+  /** The entries of `cost` with a cap, with the field names of older releases. */
   readonly budget: readonly BudgetCounter[];
-  /** The part of `cost` without a cap, under older names; absent if there is none. */
+  /** The entries of `cost` without a cap, with the field names of older releases; absent if there are none. */
   readonly unbudgeted?: readonly { readonly currency: string; readonly spent: string }[];
   /** While it is asked to end: until when it may take its time. */
   readonly cancelling?: { readonly reason: string; readonly untilMs: number };
   /** While its worker is away: until when it may come back. */
   readonly orphanedUntilMs?: number;
   /** While it waits for an answer: the question that it asked first of those that are open, and how many are. */
-  readonly question?: {
-    readonly id: string;
-    readonly kind: Question["kind"];
-    /** Shortened if it is long. */
-    readonly prompt: string;
-    readonly askedAtMs: number;
-    readonly expiresAtMs?: number;
-    readonly openCount: number;
-  };
+  readonly question?: FirstQuestion;
   /** As it last said, while it runs. A soft fact: after a restart it is not known until it says so again. */
   readonly progress?: JobProgress;
   /** What it does, in its own words; as soft as its progress. */
@@ -449,9 +456,9 @@ export type Question = {
   readonly asker: { readonly kind: "job" | "agent"; readonly id: string };
   /** The name of the agent that asks, or of the agent that runs the job. */
   readonly askerName: string;
-  /** What the asker calls the question. */
+  /** The asker's key for the question. */
   readonly key: string;
-  /** Whose job asks. */
+  /** The principal of the job that asks. */
   readonly principal?: string;
   readonly prompt: string;
   /** The answer is one of these texts. */
@@ -468,7 +475,7 @@ export type Question = {
   readonly expiresAtMs?: number;
   /** Any JSON. */
   readonly answer?: unknown;
-  /** What the answerer called itself. */
+  /** The name that the answerer gave. */
   readonly answeredBy?: string;
   /** Why it closed without an answer. */
   readonly reason?: QuestionCloseReason;
@@ -484,7 +491,7 @@ export type Counts = {
   readonly policies: number;
   readonly tasks: Readonly<Record<TaskState, number>>;
   readonly jobs: Readonly<Record<JobState, number>>;
-  /** Open ones. */
+  /** Open questions. */
   readonly questions: number;
   readonly watchers: number;
 };
@@ -546,12 +553,14 @@ export type Attention = {
   readonly text: string;
   /** Of `task_stuck`: the tools that no agent has together. All tasks that require these wait as this one does. */
   readonly tools?: readonly string[];
-  /** Of a question: who asks. */
+  /** Who asks; only for a question. */
   readonly asker?: { readonly kind: "job" | "agent"; readonly id: string };
+  /** Of a question with a deadline: when it closes without an answer. */
+  readonly expiresAtMs?: number;
   /** Of several agents of one process: the first of them, and how many there are. */
   readonly agents?: readonly { readonly id: string; readonly name: string }[];
   readonly agentCount?: number;
-  /** Asked for with `dismissed`: who dismissed it and when, and until when if it is only snoozed. */
+  /** Who dismissed the item and when, and until when if it is snoozed. Only in lists of dismissed items. */
   readonly dismissed?: {
     readonly by: string;
     readonly atMs: number;
@@ -559,12 +568,12 @@ export type Attention = {
   };
 };
 
-/** Who took something off the list of what needs a person, and until when. */
+/** Who dismissed an item, and until when. */
 export type Dismissal = {
   readonly kind: string;
   readonly id: string;
   readonly sinceMs: number;
-  /** Absent: until it happens anew. */
+  /** Absent: until the same happens again. */
   readonly untilMs?: number;
   readonly by: string;
   readonly atMs: number;
@@ -664,7 +673,7 @@ export type EntryBody =
  */
 export type WorkEntry = {
   readonly type: WorkEventType;
-  /** Of the question, or else of the job, or else of the session. */
+  /** The id of the question, or else of the job, or else of the session. */
   readonly id: string;
   /** Accepted. */
   readonly job?: { readonly agent: string; readonly principal: string; readonly parentId?: string };
@@ -745,7 +754,7 @@ export type QuestionSort = "attention" | "newest" | "oldest";
 export type Operations = {
   readonly getOverview: { readonly input: Nothing; readonly answer: Overview };
   readonly getAttention: {
-    /** `dismissed`: what was dismissed and would be shown otherwise, instead of what is shown. */
+    /** `dismissed`: lists the items that are hidden because they were dismissed, instead of the others. */
     readonly input: { readonly dismissed?: boolean };
     readonly answer: { readonly items: readonly Attention[]; readonly total: number };
   };
@@ -753,9 +762,9 @@ export type Operations = {
     readonly input: {
       readonly kind: AttentionKind;
       readonly id: string;
-      /** Of what was seen: a thing that happened again since then stays. */
+      /** `sinceMs` of the item that the user saw. An item that happened again since then stays on the list. */
       readonly sinceMs: number;
-      /** Absent: until it happens anew. */
+      /** Absent: until the same happens again. */
       readonly forMs?: number;
     };
     readonly answer: Nothing;
@@ -996,7 +1005,7 @@ export type Operations = {
   readonly getQuestion: {
     readonly input: {
       readonly questionId: string;
-      /** Waits so long for it to close. */
+      /** How long to wait for the question to close. */
       readonly waitMs?: number;
     };
     readonly answer: Question;
@@ -1006,7 +1015,7 @@ export type Operations = {
       readonly questionId: string;
       /** A text; with a schema, any JSON that it allows; for a scope, `{ granted, reason? }`. */
       readonly answer: unknown;
-      /** Shown to whoever answers too late. */
+      /** The name of the answerer, which later answerers see. */
       readonly by?: string;
     };
     readonly answer: Question;
@@ -1020,7 +1029,7 @@ export type Operations = {
       readonly schema?: Readonly<Record<string, unknown>>;
       /** Without it the question stays open until it is answered or the agent ends. */
       readonly timeoutMs?: number;
-      /** Waits so long for the answer. */
+      /** How long to wait for the answer. */
       readonly waitMs?: number;
     };
     readonly answer: Question;

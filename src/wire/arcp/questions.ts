@@ -46,7 +46,7 @@ export function printAnswer(said: QuestionAnswer): JsonObject {
   };
 }
 
-/** The answer counts, and is durable. */
+/** The answer was accepted and is durable. */
 export type QuestionAnswered = {
   readonly jobId: string;
   readonly questionId: string;

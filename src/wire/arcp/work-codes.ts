@@ -53,9 +53,14 @@ export const workCodes: Readonly<Record<WorkCode, ErrorCode>> = {
   internal_error: "INTERNAL_ERROR",
 };
 
-/** No plain look into the object: a code may come from an agent, and be the name of anything. */
+/** A code that is not in the table is an agent's own, and stays as it is. */
 export function arcpCodeOf(code: string): string {
   return isWorkCode(code) ? workCodes[code] : code;
+}
+
+/** Whether ARCP's code is less specific than ours, so that our code is added to the details. */
+export function isVague(code: string): boolean {
+  return code === "limit_reached" || code === "ask_timeout" || code === "question_closed";
 }
 
 function isWorkCode(code: string): code is WorkCode {

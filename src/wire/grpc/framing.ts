@@ -2,6 +2,13 @@
 const headBytes = 5;
 const smallestBuffer = 1_024;
 
+/** The prefix of a message of this many bytes. */
+export function frameHead(length: number): Buffer {
+  const head = Buffer.alloc(headBytes);
+  head.writeUInt32BE(length, 1);
+  return head;
+}
+
 /** A message with its head, ready to be written. */
 export function frame(message: Uint8Array): Buffer {
   const framed = Buffer.allocUnsafe(headBytes + message.length);
@@ -17,8 +24,8 @@ export type FramingProblem = "compressed" | "too_long";
 export class Unframer {
   readonly #messageBytesMax: number;
   /**
-   * What has come of a message that is not complete: the first `#length` bytes. Grows by doubling, and not beyond
-   * the message: a caller is not given memory for what it only announces.
+   * The received part of an incomplete message: the first `#length` bytes. It doubles as needed, up to the size of the
+   * message, so that a caller cannot make us allocate memory for bytes that it only announces.
    */
   #buffer: Buffer = Buffer.alloc(0);
   #length = 0;
@@ -85,6 +92,6 @@ export class Unframer {
 function roomFor(length: number, start: Buffer): number {
   const doubled = Math.max(smallestBuffer, 2 * length);
   if (start.length < headBytes) return doubled;
-  // What comes behind the message may be the next one's beginning.
+  // Bytes after the message may be the beginning of the next one.
   return Math.max(length, Math.min(doubled, headBytes + start.readUInt32BE(1)));
 }

@@ -11,5 +11,12 @@ export {
   type ServerReflectionResponse,
 } from "../gen/grpc/reflection/v1/reflection.ts";
 export { ServerReflectionDefinition as ServerReflectionAlphaDefinition } from "../gen/grpc/reflection/v1alpha/reflection.ts";
-export { type FramingProblem, frame, Unframer } from "./framing.ts";
+export { type FramingProblem, frame, frameHead, Unframer } from "./framing.ts";
+export {
+  joinPieces,
+  type Pieces,
+  piecesOfBase64,
+  piecesOfBytes,
+  piecesOfField,
+} from "./pieces.ts";
 export { parseTimeoutMs, printStatusMessage, type StatusName, statusNumbers } from "./status.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ErrorCode, type OperationName, routes } from "../api/index.ts";
-import { isOpen, openApiDocument, operations, refusalsOf, statusOf } from "./index.ts";
+import { limits } from "../../core/index.ts";
+import { type ErrorCode, isOpen, type OperationName, routes } from "../api/index.ts";
+import { openApiDocument, operations, readInput, refusalsOf, statusOf } from "./index.ts";
 
 type Described = {
   readonly operationId: string;
@@ -85,4 +86,24 @@ test("whatever the document refers to is in it", () => {
     const [, name = ""] = /^#\/components\/schemas\/(\w+)$/.exec(reference) ?? [];
     assert(Object.hasOwn(document.components.schemas, name), reference);
   }
+});
+
+test("the limits of a question are those that the core enforces", () => {
+  const schema = describedAs("askQuestion").requestBody?.content["application/json"].schema;
+  assert.partialDeepStrictEqual(schema?.properties, {
+    prompt: { minLength: 1, maxLength: limits.promptLengthMax },
+    choices: {
+      minItems: 1,
+      maxItems: limits.choicesMax,
+      items: { minLength: 1, maxLength: limits.choiceLengthMax },
+    },
+    timeoutMs: { maximum: limits.questionTimeoutMsMax },
+  });
+});
+
+test("a wrong value of a query is named by its field alone, one of a body also by its place", () => {
+  const state = readInput("listQuestions", { state: ["foo"] });
+  assert.equal(state.problem, "state: must be one of open, answered, closed");
+  const asked = { agentId: "a", prompt: "Which?", choices: ["one", ""] };
+  assert.equal(readInput("askQuestion", asked).problem, "choices.1: must not be empty");
 });

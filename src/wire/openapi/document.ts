@@ -1,7 +1,14 @@
 /** The OpenAPI document, made from the routes and the schemas. */
 import * as z from "zod";
-import { basePath, type ErrorCode, eventsPath, type OperationName, routes } from "../api/index.ts";
-import { everyones, hasBody, isOpen, operations, refusalsOf } from "./operations.ts";
+import {
+  basePath,
+  type ErrorCode,
+  eventsPath,
+  isOpen,
+  type OperationName,
+  routes,
+} from "../api/index.ts";
+import { everyones, hasBody, operations, refusalsOf } from "./operations.ts";
 import { statusOf } from "./status.ts";
 import { error } from "./vocabulary.ts";
 
@@ -25,7 +32,7 @@ export function openApiDocument({ version }: { readonly version: string }): Json
       title: "Tipstaff",
       version,
       description:
-        "The control plane for the agents you run. GET needs no token, but to see agents that do not register, and jobs; all else needs the local one.",
+        "The control plane for the agents you run. GET needs no token, except for questions, jobs and status files. All other methods need it.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],

@@ -2,7 +2,7 @@
 export const limits = {
   /** UTF-8 bytes of a name, an id, a tool, a pattern. */
   nameBytesMax: 1_024,
-  /** UTF-8 bytes of a description, a metadata value, a reason, a question. */
+  /** UTF-8 bytes of a description, a metadata value, a reason. */
   textBytesMax: 65_536,
   /** Tools, capabilities, metadata pairs, types. */
   itemsMax: 1_000,
@@ -21,8 +21,6 @@ export const limits = {
   ttlMsMin: 100,
   /** A long poll: whoever still wants it asks again, and keeps its place with the same key. */
   waitMsMax: 60_000,
-  /** 30 days. */
-  questionTimeoutMsMax: 2_592_000_000,
   delayMsMax: 31_536_000_000,
   retriesMax: 1_000_000,
   priorityMax: 100,
@@ -30,8 +28,6 @@ export const limits = {
   pageDefault: 100,
 
   silentAfterMsMax: 86_400_000,
-  /** A year: longer than anybody waits for a reminder. */
-  snoozeMsMax: 31_536_000_000,
   pageMax: 1_000,
   findDefault: 10,
   findMax: 1_000,

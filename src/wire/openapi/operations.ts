@@ -5,6 +5,7 @@ import {
   limits as apiLimits,
   type ErrorCode,
   type Input,
+  isOpen,
   type OperationName,
   routes,
 } from "../api/index.ts";
@@ -80,7 +81,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     input: z.strictObject({
       ...needPath,
       sinceMs: v.whole(0),
-      forMs: v.whole(1_000, limits.snoozeMsMax).exactOptional(),
+      forMs: v.whole(apiLimits.snoozeMsMin, apiLimits.snoozeMsMax).exactOptional(),
     }),
     answer: nothing,
     refusals: [],
@@ -474,10 +475,10 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
       "Ask a person as an agent, and wait for the answer; the key names the question, also after a restart",
     input: z.strictObject({
       ...agentPath,
-      prompt: v.text,
-      choices: v.words.exactOptional(),
+      prompt: v.prompt,
+      choices: v.choices.exactOptional(),
       schema: z.record(z.string(), z.unknown()).exactOptional(),
-      timeoutMs: v.whole(1, limits.questionTimeoutMsMax).exactOptional(),
+      timeoutMs: v.questionTimeoutMs.exactOptional(),
       waitMs,
     }),
     answer: v.question,
@@ -511,23 +512,6 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     refusals: [],
   },
 };
-
-/** Whether it answers callers that bring no token. */
-export function isOpen(name: OperationName): boolean {
-  const isReading = routes[name].method === "GET";
-  return (isReading && !personalReads.includes(name)) || name === "openSession";
-}
-
-/** Tell of what is the user's alone: files that nobody else may read, and what agents are asked to do. Through
- *  its socket they need no token. */
-const personalReads: readonly OperationName[] = [
-  "getStatus",
-  "listJobs",
-  "getJob",
-  "listJobEvents",
-  "listQuestions",
-  "getQuestion",
-];
 
 /** Whether what it is asked with, but for its path, comes as a body. */
 export function hasBody(name: OperationName): boolean {

@@ -1,7 +1,7 @@
 /** What came in becomes the input of an operation, or the first thing that is wrong with it, in words. */
 import type * as z from "zod";
 import type { Input, OperationName } from "../api/index.ts";
-import { operations } from "./operations.ts";
+import { hasBody, operations } from "./operations.ts";
 
 export type Read<Value> =
   | { readonly value: Value; readonly problem?: never }
@@ -16,11 +16,13 @@ export function readInput<Name extends OperationName>(
   const { issues } = read.error;
   // A name that was mistyped is also one that is missing: what is there is the better hint.
   const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0];
-  return { problem: issue ? printIssue(issue) : "cannot be read" };
+  return { problem: issue ? printIssue(issue, name) : "cannot be read" };
 }
 
-function printIssue(issue: z.core.$ZodIssue): string {
-  const where = issue.path.map((part) => shorten(String(part))).join(".");
+function printIssue(issue: z.core.$ZodIssue, name: OperationName): string {
+  // A list in a query is a repeated field, so the caller wrote no indexes: they are left out of the path.
+  const path = hasBody(name) ? issue.path : issue.path.filter((part) => typeof part !== "number");
+  const where = path.map((part) => shorten(String(part))).join(".");
   const what = isMissing(issue) ? "is required" : issue.message;
   return where === "" ? what : `${where}: ${what}`;
 }

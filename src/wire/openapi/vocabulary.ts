@@ -1,5 +1,6 @@
 /** The things that the API speaks of, as schemas. Each is held to its type in `wire/api`. */
 import * as z from "zod";
+import { limits as coreLimits } from "../../core/index.ts";
 import type * as api from "../api/index.ts";
 import { limits } from "./limits.ts";
 import { statusOf } from "./status.ts";
@@ -13,11 +14,14 @@ const utf8 = new TextEncoder();
 
 function textOf(bytesMax: number): z.ZodString {
   const tooLong = `may have ${bytesMax} bytes`;
-  return z
-    .string()
-    .max(bytesMax, tooLong)
-    .refine((text) => text.isWellFormed(), "has half a character")
-    .refine((text) => isWithin(text, bytesMax), tooLong);
+  return wellFormed(z.string().max(bytesMax, tooLong)).refine(
+    (text) => isWithin(text, bytesMax),
+    tooLong,
+  );
+}
+
+function wellFormed(text: z.ZodString): z.ZodString {
+  return text.refine((given) => given.isWellFormed(), "has half a character");
 }
 
 /** A character has one to three bytes for each unit of its length. */
@@ -110,6 +114,20 @@ const activity: z.ZodType<api.Activity> = name(
   }),
 );
 
+const questionKind: z.ZodType<api.Question["kind"]> = z.enum(["input", "scope"]);
+
+const firstQuestion: z.ZodType<api.FirstQuestion> = name(
+  "FirstQuestion",
+  z.object({
+    id: z.string(),
+    kind: questionKind,
+    prompt: z.string(),
+    askedAtMs: timeMs,
+    expiresAtMs: timeMs.exactOptional(),
+    openCount: count,
+  }),
+);
+
 const agentFields = {
   id: z.string(),
   card,
@@ -121,6 +139,7 @@ const agentFields = {
   diedAtMs: timeMs.exactOptional(),
   hasLeft: z.literal(true).exactOptional(),
   activity: activity.exactOptional(),
+  question: firstQuestion.exactOptional(),
   holds: z
     .object({
       leases: z.array(z.string()),
@@ -195,7 +214,14 @@ const jobCounts = z.object({
   timed_out: count,
 });
 
-const questionKind: z.ZodType<api.Question["kind"]> = z.enum(["input", "scope"]);
+/** What an agent may ask, within the limits that the core enforces. */
+export const prompt: z.ZodString = wellFormed(z.string().min(1).max(coreLimits.promptLengthMax));
+export const choices: z.ZodType<readonly string[]> = z
+  .array(wellFormed(z.string().min(1).max(coreLimits.choiceLengthMax)))
+  .min(1)
+  .max(coreLimits.choicesMax);
+export const questionTimeoutMs: z.ZodNumber = whole(1, coreLimits.questionTimeoutMsMax);
+
 export const questionState: z.ZodType<api.QuestionState> = z.enum(["open", "answered", "closed"]);
 
 export const question: z.ZodType<api.Question> = name(
@@ -264,16 +290,7 @@ const jobFields = {
   unbudgeted: z.array(z.object({ currency: z.string(), spent: amount })).exactOptional(),
   cancelling: z.object({ reason: z.string(), untilMs: timeMs }).exactOptional(),
   orphanedUntilMs: timeMs.exactOptional(),
-  question: z
-    .object({
-      id: z.string(),
-      kind: questionKind,
-      prompt: z.string(),
-      askedAtMs: timeMs,
-      expiresAtMs: timeMs.exactOptional(),
-      openCount: count,
-    })
-    .exactOptional(),
+  question: firstQuestion.exactOptional(),
   progress: z
     .object({
       current: z.number(),
@@ -468,6 +485,7 @@ export const attention: z.ZodType<api.Attention> = name(
     text: z.string(),
     tools: z.array(z.string()).exactOptional(),
     asker: z.object({ kind: z.enum(["job", "agent"]), id: z.string() }).exactOptional(),
+    expiresAtMs: timeMs.exactOptional(),
     agents: z.array(z.object({ id: z.string(), name: z.string() })).exactOptional(),
     agentCount: count.exactOptional(),
     dismissed: z
@@ -522,6 +540,7 @@ const sighting: z.ZodType<api.Sighting> = name(
     tokens: z.object({ input: count, output: count }).exactOptional(),
     costUsd: z.number().exactOptional(),
     tmux: z.object({ socket: z.string(), pane: z.string() }).exactOptional(),
+    questionId: z.string().exactOptional(),
     hint: z.string().exactOptional(),
   }),
 );

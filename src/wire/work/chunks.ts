@@ -21,7 +21,7 @@ export type Chunk = {
   readonly more: boolean;
 };
 
-/** A `result_chunk` as it was received; undefined if it is none. */
+/** A received `result_chunk`; undefined if the value is not one. */
 export function readChunk(body: unknown): Chunk | undefined {
   if (!isObject(body)) return undefined;
   const { result_id: resultId, chunk_seq: chunkSeq, data, encoding = "utf8", more } = body;

@@ -86,7 +86,7 @@ export const bodies: Readonly<Record<EventKind, BodyRows>> = {
   },
   error: { message: text, code: optional(required("a text or null", isTextOrNull)) },
   question: { question_id: name, prompt: text },
-  scope_request: { question_id: name, reason: text },
+  scope_request: { request_id: name, reason: text },
   log: {
     level: required(`one of ${logLevels.join(", ")}`, isLogLevel),
     message: text,

@@ -1,4 +1,4 @@
-/** JSON values as they come in: told apart, and found wanting in one line. */
+/** Checks for incoming JSON values, which describe a problem in one line. */
 import { limits } from "./limits.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;

@@ -9,6 +9,7 @@ import {
   type Credential,
   Fields,
   isObject,
+  isVague,
   type JsonObject,
   printCredential,
   printError,
@@ -39,6 +40,8 @@ export type WorkerOffer = {
   readonly name: string;
   readonly version?: string | undefined;
   readonly isIdempotent: boolean;
+  /** Whether its jobs may ask people for more access than they have. */
+  readonly mayRequestScope: boolean;
 };
 
 export type Introduction = {
@@ -49,6 +52,8 @@ export type Introduction = {
   /** What it still works on, or has a result of that nobody has confirmed. */
   readonly has: readonly Held[];
   readonly frameBytesMax: number;
+  /** Counts the connections of the process, from 1. Absent: it does not count them. */
+  readonly connection?: number | undefined;
 };
 
 export type ResultOf = Numbered & {
@@ -69,7 +74,42 @@ export type Delegation = Request &
     readonly expiresAt?: string | undefined;
   };
 
+/**
+ * A question to a person. Its values are not checked here: an invalid value is a mistake of the agent and not of its
+ * worker, so the agent gets the error in the answer.
+ */
+export type PersonAsked = Request & {
+  /** What the job calls the question. */
+  readonly key: unknown;
+  readonly timeoutSeconds?: unknown;
+} & (
+    | {
+        readonly type: "ask";
+        readonly prompt: unknown;
+        readonly choices?: unknown;
+        readonly schema?: unknown;
+      }
+    | {
+        readonly type: "request_scope";
+        readonly reason: unknown;
+        readonly readPatterns?: unknown;
+        readonly writePrefix?: unknown;
+        readonly ttlSeconds?: unknown;
+        readonly mode?: unknown;
+      }
+  );
+
+/** The value of the answer to it. */
+export type PersonAnswered = {
+  readonly questionId: string;
+  readonly answer: unknown;
+  readonly answeredAtMs: number;
+};
+
 export type Asked =
+  | PersonAsked
+  /** The job no longer waits for the answer to a question. */
+  | (Request & { readonly type: "withdraw"; readonly key: unknown })
   | (Request & {
       readonly type: "authorize";
       readonly capability: string;
@@ -175,9 +215,10 @@ export function readFromWorker(type: string, payload: JsonObject): Read<FromWork
         workerId: readWorkerId(fields),
         offers: readList(fields, "offers", limits.offersMax, readOffer),
         jobsAtOnce: fields.optionalInteger("jobs_at_once", { min: 1 }) ?? limits.jobsAtOnce,
-        has: readList(fields, "has", limits.jobsAtOnceMax, readHeld),
+        has: readList(fields, "has", limits.heldMax, readHeld),
         frameBytesMax:
           fields.optionalInteger("frame_bytes_max", { min: 1 }) ?? limits.frameBytesMax,
+        connection: fields.optionalInteger("connection", { min: 1 }),
       });
     case "taken":
       return fields.done({ type: "taken", ...readHeld(fields) });
@@ -239,6 +280,30 @@ function readAsked(name: string, fields: Fields): Read<FromWorker> {
         leaseRequest: readLease(fields, "lease_request"),
         expiresAt: fields.optionalInside("lease_constraints")?.optionalText("expires_at"),
       });
+    case "ask":
+      return fields.done({
+        type: "ask",
+        ...request,
+        key: fields.any("key"),
+        prompt: fields.any("prompt"),
+        choices: fields.any("choices"),
+        schema: fields.any("schema"),
+        timeoutSeconds: fields.any("timeout_seconds"),
+      });
+    case "request_scope":
+      return fields.done({
+        type: "request_scope",
+        ...request,
+        key: fields.any("key"),
+        reason: fields.any("reason"),
+        readPatterns: fields.any("read_patterns"),
+        writePrefix: fields.any("write_prefix"),
+        ttlSeconds: fields.any("ttl_seconds"),
+        mode: fields.any("mode"),
+        timeoutSeconds: fields.any("timeout_seconds"),
+      });
+    case "withdraw":
+      return fields.done({ type: "withdraw", ...request, key: fields.any("key") });
     case "await":
       return fields.done({ type: "await", ...request, childId: fields.text("child_job_id") });
     case "rotate":
@@ -274,6 +339,7 @@ function readOffer(fields: Fields): WorkerOffer {
     name: fields.text("name"),
     version: fields.optionalText("version"),
     isIdempotent: fields.flag("idempotent") ?? false,
+    mayRequestScope: fields.flag("may_request_scope") ?? false,
   };
 }
 
@@ -305,14 +371,16 @@ export function printFromWorker(said: FromWorker): JsonObject {
     case "offer":
       return {
         worker_id: said.workerId,
-        offers: said.offers.map(({ name, version, isIdempotent }) => ({
+        offers: said.offers.map(({ name, version, isIdempotent, mayRequestScope }) => ({
           name,
           ...(version !== undefined && { version }),
           idempotent: isIdempotent,
+          ...(mayRequestScope && { may_request_scope: true }),
         })),
         jobs_at_once: said.jobsAtOnce,
         has: said.has.map(printHeld),
         frame_bytes_max: said.frameBytesMax,
+        ...(said.connection !== undefined && { connection: said.connection }),
       };
     case "taken":
       return printHeld(said);
@@ -350,6 +418,24 @@ export function printFromWorker(said: FromWorker): JsonObject {
         ...(expiresAt !== undefined && { lease_constraints: { expires_at: expiresAt } }),
       };
     }
+    case "ask": {
+      const { key, prompt, choices, schema, timeoutSeconds: timeout_seconds } = said;
+      return {
+        ...printRequest(said),
+        ...present({ key, prompt, choices, schema, timeout_seconds }),
+      };
+    }
+    case "request_scope": {
+      const { key, reason, mode } = said;
+      return {
+        ...printRequest(said),
+        ...present({ key, reason, mode }),
+        ...present({ read_patterns: said.readPatterns, write_prefix: said.writePrefix }),
+        ...present({ ttl_seconds: said.ttlSeconds, timeout_seconds: said.timeoutSeconds }),
+      };
+    }
+    case "withdraw":
+      return { ...printRequest(said), key: said.key };
     case "await":
       return { ...printRequest(said), child_job_id: said.childId };
     case "rotate": {
@@ -374,6 +460,30 @@ export function printFromWorker(said: FromWorker): JsonObject {
   }
 }
 
+/** JSON has no undefined. */
+function present(members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}
+
+export function printPersonAnswered(said: PersonAnswered): JsonObject {
+  const { questionId, answer, answeredAtMs } = said;
+  return {
+    question_id: questionId,
+    answer,
+    answered_at: new Date(answeredAtMs).toISOString(),
+  };
+}
+
+export function readPersonAnswered(value: unknown): Read<PersonAnswered> {
+  const object = isObject(value) ? value : {};
+  const fields = new Fields(object, "value");
+  return fields.done({
+    questionId: fields.text("question_id"),
+    answer: object["answer"],
+    answeredAtMs: fields.time("answered_at") ?? 0,
+  });
+}
+
 function printHeld({ jobId, attempt }: Held): JsonObject {
   return { job_id: jobId, attempt };
 }
@@ -393,7 +503,7 @@ export function readToWorker(type: string, payload: JsonObject): Read<ToWorker> 
     case "welcome":
       return fields.done({
         type: "welcome",
-        jobs: readList(fields, "jobs", limits.jobsAtOnceMax, readVerdict),
+        jobs: readList(fields, "jobs", limits.heldMax, readVerdict),
         unacknowledgedMax: fields.optionalInteger("unacknowledged_max", { min: 1 }) ?? 1,
         graceMs: (fields.optionalInteger("grace_sec", { min: 0 }) ?? 0) * 1_000,
       });
@@ -548,6 +658,7 @@ export function printToWorker(said: ToWorker): JsonObject {
 }
 
 /** Codes travel in ARCP's words, as the rest of a session does. */
-function printTold(error: ReceivedError): JsonObject {
-  return printError({ ...error, code: arcpCodeOf(error.code) });
+function printTold({ code, details, ...error }: ReceivedError): JsonObject {
+  const all = isVague(code) ? { original_code: code, ...details } : details;
+  return printError({ ...error, code: arcpCodeOf(code), details: all });
 }
