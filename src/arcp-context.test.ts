@@ -3,7 +3,6 @@ import { test } from "node:test";
 import { types } from "node:util";
 import { type Handler, JobContext } from "./arcp-context.ts";
 import type { Outcome } from "./core/index.ts";
-import type { RunContextOptions } from "./runtime/index.ts";
 import { turns } from "./testing/test-plane.ts";
 import { resultOf, TestRuntime } from "./testing/test-runtime.ts";
 import { ArcpError, isArcpError } from "./wire/arcp/index.ts";
@@ -85,19 +84,6 @@ test("an agent that speaks ARCP's words asks people, and is told in ARCP's codes
   clock.leap(1_000);
   plane.tick();
   assert.deepEqual(resultOf(await ending), [{ done: true }, false]);
-});
-
-test("without a runtime in its process an agent cannot ask", async () => {
-  await using scene = await TestRuntime.open();
-  const { runtime } = scene;
-  const elsewhere = ({ surroundings, ...parts }: RunContextOptions): JobContext =>
-    new JobContext({ ...parts, surroundings: { ...surroundings, askPerson: undefined } });
-  const handler: Handler = async (_, context) => {
-    await assert.rejects(context.ask("Sure?"), { code: "PERMISSION_DENIED" });
-    await assert.rejects(context.requestScope({ reason: "more" }), { code: "PERMISSION_DENIED" });
-  };
-  using _agent = runtime.registerAgentWith(elsewhere, "agent", handler);
-  assert.equal(resultOf(await runtime.ending(scene.ask())), undefined);
 });
 
 test("a job fails with the code that its agent threw, and with ours where the agent lets ours through", async () => {

@@ -12,7 +12,14 @@ import {
   type ToolError,
   WorkError,
 } from "./runtime/index.ts";
-import { ArcpError, arcpCodeOf, checkBody, isArcpError, isObject } from "./wire/arcp/index.ts";
+import {
+  ArcpError,
+  arcpCodeOf,
+  checkBody,
+  isArcpError,
+  isObject,
+  isVague,
+} from "./wire/arcp/index.ts";
 
 /** Resolves with the result. Throws an `ARCPError` to fail with a code of its own. */
 export type Handler = RunHandler<JobContext>;
@@ -137,7 +144,9 @@ function translated(call: () => unknown): unknown {
   }
 }
 
-/** A reservation to settle, a child job, the stream of a result: these can fail later. Answers of people cannot. */
+/**
+ * Objects whose methods can fail later: a reservation, a child job, the stream of a result. Answers of people cannot.
+ */
 function faceOf(answer: unknown): unknown {
   if (!isObject(answer)) return answer;
   const canFail =
@@ -156,8 +165,6 @@ function toArcpError(error: unknown): unknown {
   const { toldCode, message, retryable, details, cause } = error;
   // The agent's own, which we only looked at.
   if (isArcpError(cause)) return cause;
-  // ARCP has no codes of its own for these.
-  const isVague = toldCode === "limit_reached" || toldCode === "ask_timeout";
-  const told = isVague ? { original_code: toldCode, ...details } : details;
+  const told = isVague(toldCode) ? { original_code: toldCode, ...details } : details;
   return new ArcpError(arcpCodeOf(toldCode), message, { retryable, details: told, cause: error });
 }

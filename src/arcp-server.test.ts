@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ARCPServer, connectWorker, type Handler, type JobContext } from "./arcp-server.ts";
@@ -125,4 +126,19 @@ test("a disk without room ends the program, in words and not in a stack; or as t
     "onFatal: ({ code }) => { console.error(code); process.exit(7); }",
   );
   assert.deepEqual([own.status, own.stderr], [7, "cannot_write\n"]);
+});
+
+test("what was wrong with the log, and was survived, is told to whoever hears of faults", async () => {
+  await using directory = await temporaryDirectory();
+  const told: unknown[] = [];
+  const options = {
+    bearer: {},
+    dataDirectory: directory.path,
+    onFault: (fault: unknown) => void told.push(fault),
+  };
+  await (await ARCPServer.open(options)).close();
+  assert.deepEqual(told, []);
+  rmSync(join(directory.path, "durable.mark"));
+  await (await ARCPServer.open(options)).close();
+  assert.match(told.join(), /durable\.mark is missing; the log itself is whole/);
 });

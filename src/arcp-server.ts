@@ -225,7 +225,12 @@ export class ARCPServer implements AsyncDisposable {
     );
     // Whoever listens keeps the process alive, and whoever works; that time passes does not (ARCP-73).
     const clock = new SteadyClock({ keepsAlive: false });
-    const plane = opened.use(await Plane.open({ log, clock, workerGraceMs, onFault: onFatal }));
+    const tell = faultHandlerOf(options);
+    const onDamage = (problem: string): void => tell(new LogError("damaged", problem));
+    const plane = opened.use(
+      await Plane.open({ log, clock, workerGraceMs, onDamage, onFault: onFatal }),
+    );
+    for (const warning of log.warnings) tell(warning);
     const stopping = new AbortController();
     const timekeeping = keepTime(plane, clock, stopping.signal).catch(onFatal);
     opened.defer(async () => {

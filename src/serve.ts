@@ -124,6 +124,7 @@ export async function serve(options: ServeOptions): Promise<Daemon> {
       ...(options.keep ? { keep: options.keep } : {}),
       onSnapshotFailure: (cause) => warn("a snapshot could not be written", cause),
       onCutFailure: (cause) => warn("the log could not be cut, and grows", cause),
+      onDamage: (problem) => warn(problem),
       onFault,
     }),
   );
@@ -273,7 +274,7 @@ async function openArcp(
     return (await work.listen({ places, ...guard })).places;
   } catch (error) {
     if (!(error instanceof ListenError) || !isOptional) throw error;
-    warn(`${error.message}: going on without ARCP`);
+    warn(`${error.message}: jobs over ARCP are off; choose another port with --arcp`);
     return [];
   }
 }
@@ -315,7 +316,7 @@ async function openHttp(
     openHttpDoor(plane, { ...parts, places: where });
   const first = await open(places).catch((error: unknown) => {
     if (!(error instanceof ListenError) || !isHttpOptional) throw error;
-    warn(`${error.message}: going on without dashboard and metrics`);
+    warn(`${error.message}: the dashboard and metrics are off`);
     return open([]);
   });
   if (dataDirectory === undefined) return [first];

@@ -44,7 +44,10 @@ export class Work {
     return this.runtime.workersOf(agent);
   }
 
-  /** Jobs in this process are cancelled, and have so long to unwind; those that may be repeated are, by the next process. */
+  /**
+   * Cancels the jobs in this process, which have this long to return. The next process repeats those that may be
+   * repeated.
+   */
   close({ graceMs }: { readonly graceMs: number }): Promise<void> {
     this.#closing ??= this.runtime.close({ graceMs });
     return this.#closing;
@@ -55,7 +58,7 @@ export function openWork(plane: Plane, options: WorkOptions): Work {
   const { mayWork = () => false, workerGraceMs, ...rest } = options;
   const { clock } = options;
   const newUlid = monotonicUlids({ nowMs: () => clock.nowMs(), fill: randomFillSync });
-  // People type the ids of questions: they are short.
+  // The ids of questions are short, because people type them.
   const newId = (kind: IdKind): string =>
     `${prefixes[kind]}_${kind === "question" ? randomBytes(6).toString("hex") : newUlid()}`;
   const runtime = new Runtime({ ...rest, plane, newId });

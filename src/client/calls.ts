@@ -68,7 +68,7 @@ const once: ReadonlySet<OperationName> = new Set<OperationName>([
 export class Calls {
   readonly url: string;
   readonly clock: Clock;
-  /** The same for all agents of this client: what happens to their process is shown once. */
+  /** The same id for all agents of this client, so that the loss of their process is shown as one row. */
   readonly processId: string = newKey();
   readonly #options: CallsOptions;
   readonly #closing = new AbortController();

@@ -28,7 +28,7 @@ export type TipstaffErrorCode = ErrorCode | ClientErrorCode;
 export type ErrorDetail = {
   /** With `lease_held`: the lease that is in the way. */
   readonly lease?: Lease | undefined;
-  /** With `question_closed` and `ask_timeout`: how it ended, and who answered it. */
+  /** With `question_closed` and `ask_timeout`: the question, with its answer or the reason why it closed. */
   readonly question?: Question | undefined;
   /** With `gap`: the oldest entry there is. */
   readonly oldestSequence?: number | undefined;

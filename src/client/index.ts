@@ -42,6 +42,8 @@ export type {
   Who,
   WorkEntry,
 } from "../wire/api/index.ts";
+/** An amount of a cost as people read it: `1.24`. */
+export { readableAmount } from "../wire/api/index.ts";
 export type { Agent, RegisterOptions, Report } from "./agent.ts";
 export type { CallOptions, Cancellable, Fetch } from "./calls.ts";
 export type { Candidacy, Leadership, LeadWork } from "./candidacy.ts";

@@ -36,13 +36,13 @@ export async function ask(
     ...(schema && { schema }),
     ...(timeoutMs !== undefined && { timeoutMs }),
   };
-  // As long as the agent lives: the answer may come after the longest outage.
+  // Retries as long as the agent lives: the answer may come after a long outage.
   const options = { key, signal, patienceMs: Number.POSITIVE_INFINITY };
   try {
     for (let early = 0; ; ) {
       const since = now(calls.clock);
       const question = await calls.call("askQuestion", wish, options);
-      // That the agent left says more than that its question closed with it.
+      // If the agent has left, that is the more useful reason than the closed question.
       if (question.state === "closed") signal.throwIfAborted();
       if (question.state !== "open") return answerOf(question);
       early = elapsedMs(calls.clock, since) < limits.pollMs / 2 ? early + 1 : 0;

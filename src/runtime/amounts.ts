@@ -6,11 +6,11 @@ import { WorkError } from "./errors.ts";
 /** An amount, or one as it is written: `USD:1.50`. */
 export type Cost = Amount | string;
 
-/** Throws `invalid_argument` for what is none. */
+/** Throws `invalid_argument` if the text is not an amount. */
 export function readAmount(cost: Cost): Amount {
   const amount = typeof cost === "string" ? parseAmount(cost) : cost;
   if (isShaped(amount) && isAmount(amount)) return amount;
-  throw new WorkError("invalid_argument", "an amount is written like USD:1.50");
+  throw new WorkError("invalid_argument", "an amount must be written like USD:1.50");
 }
 
 /** Whatever its type says. */

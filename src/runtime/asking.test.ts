@@ -7,6 +7,7 @@ import { SimulatedDisk } from "../testing/simulated-disk.ts";
 import { SimulatedLog } from "../testing/simulated-log.ts";
 import { turns } from "../testing/test-plane.ts";
 import { resultOf, TestRuntime } from "../testing/test-runtime.ts";
+import { checkEvent } from "../wire/work/index.ts";
 import type { RunContext } from "./context.ts";
 import { WorkError } from "./errors.ts";
 import { limits } from "./limits.ts";
@@ -126,6 +127,30 @@ test("those who follow a job are told that it waits, and that it goes on", async
     `question_closed {"question_id":"${question.id}","outcome":"answered","by":"bob"}`,
     'status {"phase":"running"}',
   ]);
+});
+
+test("the events that tell of a job's questions have the bodies that every protocol expects", async () => {
+  await using scene = await TestRuntime.open();
+  using _agent = scene.runtime.registerAgent(
+    "agent",
+    async (_, context) => {
+      await context.ask("Which?", { choices: ["a", "b"] });
+      await context.requestScope({ reason: "Read the logs?", read: ["logs/**"] });
+    },
+    { mayRequestScope: true },
+  );
+  const jobId = scene.ask();
+  const ending = scene.runtime.ending(jobId);
+  await answer(scene, await openOne(scene, jobId), "b");
+  await answer(scene, await openOne(scene, jobId), { granted: true });
+  assert.equal((await ending).status, "success");
+  const kinds = new Set<string>();
+  for await (const { event } of scene.plane.stream(`job/${jobId}`)) {
+    if (event.type !== "job.emitted") continue;
+    kinds.add(event.kind);
+    assert.equal(checkEvent(event.kind, JSON.parse(event.body)), undefined, event.body);
+  }
+  assert.deepEqual([...kinds], ["status", "question", "question_closed", "scope_request"]);
 });
 
 test("a question that nobody answers in time rejects with ask_timeout, which fails the job in a way that can be retried", async () => {
@@ -394,4 +419,15 @@ test("a runtime that closes leaves the open question of a job that runs again", 
   await answer(scene, again, "yes");
   assert.equal(resultOf(await ending), "yes");
   await scene[Symbol.asyncDispose]();
+});
+
+test("a runtime that closes ends a job that cannot run again, and closes its question with that reason", async () => {
+  await using scene = await TestRuntime.open();
+  scene.runtime.registerAgent("agent", (_, context) => context.ask("Sure?"));
+  const jobId = scene.ask();
+  const { id } = await openOne(scene, jobId);
+  await scene.runtime.close({ graceMs: 1_000 });
+  const closed = await scene.plane.read(({ questions }) => questions.byId.get(id));
+  assert(closed?.state === "closed" && closed.reason === "cannot_run_again");
+  assert.equal(await stateOf(scene, jobId), "ended");
 });

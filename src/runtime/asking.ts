@@ -68,18 +68,24 @@ export type Wish = {
 };
 
 export type Signals = {
-  /** The job's: it is cancelled, or has ended. */
+  /** The signal of the job: aborted when it is cancelled or has ended. */
   readonly signal: AbortSignal;
-  /** The caller's own, which withdraws the question. */
+  /** The signal that the agent passed, which withdraws the question. */
   readonly given: AbortSignal | undefined;
 };
 
-export type Answered = Question & { readonly state: "answered" };
+type AnsweredQuestion = Question & { readonly state: "answered" };
+
+/** An answer (JSON), and which question it belongs to. */
+export type Answered = Pick<AnsweredQuestion, "id" | "answer" | "atMs">;
+
+/** Options that are not checked yet: agents are not always type-checked, and those in other processes never are. */
+type Unchecked<Options> = { readonly [Name in keyof Options]?: unknown };
 
 export type AskingOptions = {
   readonly plane: Plane;
   readonly newId: (kind: "question") => string;
-  /** One that is heard. Throws `attempt_over` otherwise. */
+  /** The current attempt of the job. Throws `attempt_over` if it is over. */
   readonly current: (attempt: Pick<Attempt, "jobId" | "attempt">) => Attempt;
   /** Gives the job's slot at its worker to another job. */
   readonly pause: (jobId: JobId) => void;
@@ -102,7 +108,7 @@ export class Asking {
     { jobId, attempt }: Pick<Attempt, "jobId" | "attempt">,
     wish: Wish,
     signals: Signals,
-  ): Promise<Answered> {
+  ): Promise<AnsweredQuestion> {
     const { plane, newId, current } = this.#options;
     const { signal, given } = signals;
     signal.throwIfAborted();
@@ -172,13 +178,13 @@ export class Asking {
       if (!closed) throw toWorkError(over(voice.jobId));
       return closed;
     } catch (error) {
-      // With its job the core closes the question itself, or keeps it for the next attempt.
+      // When the job ends, the core closes the question, or keeps it for the next attempt.
       if (!signal.aborted) await this.#withdraw(voice, question);
       throw error;
     }
   }
 
-  /** Nobody waits for it any more. Nothing happens to a question that is no longer open. */
+  /** Nobody waits for the answer any more. A question that is no longer open stays as it is. */
   async #withdraw({ jobId, attempt, isClosed }: Attempt, { key }: Question): Promise<void> {
     if (isClosed) return;
     const asker = { of: "job", jobId, attempt } as const;
@@ -187,7 +193,7 @@ export class Asking {
   }
 }
 
-function answeredOf(question: Question): Answered {
+function answeredOf(question: Question): AnsweredQuestion {
   const { id } = question;
   const details = { question_id: id };
   switch (question.state) {
@@ -206,11 +212,14 @@ function answeredOf(question: Question): Answered {
   }
 }
 
-/** What `ctx.ask` was called with. Agents are not always type-checked. Throws `invalid_argument`. */
+/**
+ * Checks what `ctx.ask` was called with, in this process or elsewhere. `key` is used if the options have none. Throws
+ * `invalid_argument`.
+ */
 export function readAsk(
   key: string,
   prompt: unknown,
-  options: AskOptions & { readonly schema?: unknown },
+  options: Unchecked<AskOptions & AskSchemaOptions>,
 ): Wish {
   const { choices, schema, timeoutMs = limits.askTimeoutMs } = options;
   return {
@@ -233,7 +242,10 @@ function readExpected(choices: unknown, schema: unknown): Expected {
 }
 
 /** The same for `ctx.requestScope`. */
-export function readScopeRequest(key: string, options: ScopeRequestOptions): Wish {
+export function readScopeRequest(
+  key: string,
+  options: Unchecked<ScopeRequestOptions>,
+): Wish & { readonly expects: { readonly of: "scope" } } {
   const { read = [], writePrefix, ttlSeconds = limits.scopeTtlSeconds, mode } = options;
   const prompt = readText("reason", options.reason);
   if (prompt.trim() === "") throw invalid("reason", "must not be blank");
@@ -251,15 +263,21 @@ export function readScopeRequest(key: string, options: ScopeRequestOptions): Wis
   };
 }
 
+/** Throws `permission_denied` unless the agent was registered for it. */
+export function requireMayRequestScope(agent: string, may: boolean | undefined): void {
+  if (may) return;
+  const message = `agent ${agent} may not request a scope: register it with mayRequestScope`;
+  throw new WorkError("permission_denied", message);
+}
+
 /** Throws `permission_denied` if the person said no. */
-export function grantedOf({ id, answer, atMs, expects }: Answered): GrantedScope {
-  if (expects.of !== "scope") throw new WorkError("internal_error", `${id} asked for no scope`);
+export function grantedOf({ id, answer, atMs }: Answered, scope: ScopeRequest): GrantedScope {
   const said: { readonly granted: boolean; readonly reason?: string } = JSON.parse(answer);
   if (!said.granted) {
     const message = said.reason || "a person denied the scope";
     throw new WorkError("permission_denied", message, { details: { request_id: id } });
   }
-  const { read, writePrefix, mode, ttlMs } = expects.scope;
+  const { read, writePrefix, mode, ttlMs } = scope;
   return {
     requestId: id,
     read,
@@ -269,7 +287,7 @@ export function grantedOf({ id, answer, atMs, expects }: Answered): GrantedScope
   };
 }
 
-function readKey(counted: string, given: unknown): string {
+export function readKey(counted: string, given: unknown): string {
   return given === undefined ? counted : readText("key", given);
 }
 
@@ -290,10 +308,10 @@ function readMode(mode: unknown = "read_only"): ScopeMode {
   throw invalid("mode", `must be one of ${scopeModes.join(", ")}`);
 }
 
-/** Whole milliseconds: they are added to a time of the log. */
+/** Whole milliseconds: they are added to a time of the log. 16.1 s are 16,100 ms, though 16.1 * 1,000 is a little more. */
 function readMs(path: string, value: unknown, factor = 1): number {
-  if (typeof value === "number") return Math.ceil(value * factor);
-  throw invalid(path, "must be a number");
+  if (Number.isFinite(value)) return Math.ceil(Number((Number(value) * factor).toFixed(3)));
+  throw invalid(path, "must be a finite number");
 }
 
 function invalid(path: string, problem: string): WorkError {

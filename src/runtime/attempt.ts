@@ -193,7 +193,7 @@ function hasValue({ phase, value }: JsonObject): boolean {
   return phase === "credential_rotated" && value !== undefined;
 }
 
-/** An event as it is kept. Throws `invalid_argument` if it is none. */
+/** The event as the log stores it. Throws `invalid_argument` if it is not a valid event. */
 export function readWord(
   kind: string,
   body: unknown,
@@ -203,7 +203,7 @@ export function readWord(
     throw new WorkError("invalid_argument", problem.message, { details: { path: problem.path } });
   }
   if (kind === "status" && hasValue(body as JsonObject)) {
-    throw new WorkError("invalid_argument", "a newer value is told by rotateCredential alone", {
+    throw new WorkError("invalid_argument", "only rotateCredential may report a newer value", {
       details: { path: "body.value" },
     });
   }

@@ -10,6 +10,8 @@ export type Offer = {
   readonly version?: string;
   /** Whether a job may be run again when its worker was lost in the middle of it. */
   readonly isRepeatable: boolean;
+  /** Whether its jobs may ask people for more access than they have; false if absent. */
+  readonly mayRequestScope?: boolean;
 };
 
 /** What a reference means: the agent by its full name. */

@@ -29,6 +29,7 @@ import {
   grantedOf,
   readAsk,
   readScopeRequest,
+  requireMayRequestScope,
   type ScopeRequestOptions,
   type Signals,
   type Wish,
@@ -102,14 +103,11 @@ export type Surroundings = {
     options: DelegateOptions,
     trace: TraceHeaders | undefined,
   ) => Promise<Delegated>;
-  /** Absent where questions cannot be asked: in workers of other processes. */
-  readonly askPerson?:
-    | ((
-        attempt: Pick<Attempt, "jobId" | "attempt">,
-        wish: Wish,
-        signals: Signals,
-      ) => Promise<Answered>)
-    | undefined;
+  readonly askPerson: (
+    attempt: Pick<Attempt, "jobId" | "attempt">,
+    wish: Wish,
+    signals: Signals,
+  ) => Promise<Answered>;
   readonly mayRequestScope?: boolean | undefined;
   readonly credentialsOf: (jobId: JobId) => readonly HeldCredential[];
   readonly rotate: (
@@ -223,12 +221,12 @@ export class RunContext {
     return this.#attempt.emit("progress", { current, ...more });
   }
 
-  /** More of a text that is being written. */
+  /** Emits the next piece of a text that the job is writing. */
   textDelta(text: string): Promise<void> {
     return this.#attempt.emit("text_delta", { text });
   }
 
-  /** Refers to something that the job made; stores nothing. */
+  /** Emits a reference to something that the job made. The content is not stored. */
   artifact(artifact: {
     readonly uri: string;
     readonly name?: string;
@@ -246,7 +244,7 @@ export class RunContext {
     });
   }
 
-  /** Says that something went wrong. The job goes on. */
+  /** Reports an error that does not end the job. */
   error(message: string, code: string | null = null): Promise<void> {
     return this.#attempt.emit("error", { message, code });
   }
@@ -285,8 +283,8 @@ export class RunContext {
   }
 
   /**
-   * Call, run and result in one go. What `run` reports with `spend` is counted when it ends, however it ends. With
-   * `costMax`, that much is reserved before, and counts if nothing was reported.
+   * Emits the call, runs the tool, and emits the result. Costs that `run` reports with `spend` are counted when it
+   * ends, also if it fails. With `costMax`, that amount is reserved first, and is counted if `run` reported nothing.
    */
   async callTool<Result>(
     call: {
@@ -309,8 +307,8 @@ export class RunContext {
   }
 
   /**
-   * What was thrown, as a `WorkError` where it has a meaning of its own. An upstream that has no money left for us says so
-   * in its own way; here it is a spent budget.
+   * Translates an error of an upstream service that says that its spending limit is reached to `budget_exhausted`.
+   * Other errors are returned as they are.
    */
   understand(error: unknown): unknown {
     if (error instanceof WorkError || !this.#surroundings.isSpendLimit?.(error)) return error;
@@ -322,7 +320,7 @@ export class RunContext {
     const open = costMax === undefined ? undefined : await this.reserve(costMax);
     const settle = async (): Promise<void> => {
       if (actual.length > 0) await (open ?? (await this.reserve())).settle(...actual);
-      // Nothing said is all of it: what was under way may have cost it.
+      // The tool reported no cost. The call may have cost all of `costMax`, so all of it is counted.
       else if (costMax !== undefined) await open?.settle(costMax);
     };
     let result: Result;
@@ -357,9 +355,10 @@ export class RunContext {
   }
 
   /**
-   * As the global one, for what the job may fetch, each redirection included; it says where in a trace it is. Patterns
-   * match host names. An address that is not public is connected to only if a pattern names it literally
-   * (`http://127.0.0.1:8080/**`, `http://localhost/**`); otherwise it rejects with `permission_denied`. No proxy is used.
+   * Like the global `fetch`, for URLs that the job's grant allows; each redirection is checked too. It sends the trace
+   * headers of the job. Patterns match host names. It connects to an address that is not public only if a pattern
+   * names it literally (`http://127.0.0.1:8080/**`, `http://localhost/**`), and otherwise rejects with
+   * `permission_denied`. No proxy is used.
    */
   fetch(url: string | URL, init?: RequestInit): Promise<Response> {
     return fetchWithin(this.#guard, url, init);
@@ -452,25 +451,20 @@ export class RunContext {
    * `writeFile` and `fetch` allow stays the same.
    */
   async requestScope(request: ScopeRequestOptions): Promise<GrantedScope> {
-    if (this.#surroundings.askPerson && !this.#surroundings.mayRequestScope) {
-      const message = `agent ${this.agentRef} may not request a scope: register it with mayRequestScope`;
-      throw new WorkError("permission_denied", message);
-    }
+    requireMayRequestScope(this.agentRef, this.#surroundings.mayRequestScope);
     const wish = readScopeRequest(this.#nextKey(), request);
-    return grantedOf(await this.#askPerson(wish, request.signal));
+    return grantedOf(await this.#askPerson(wish, request.signal), wish.expects.scope);
   }
 
-  /** Counted anew by each attempt. */
+  /** The default key of the next question. Each attempt counts from 1. */
   #nextKey(): string {
     this.#questions += 1;
     return `#${this.#questions}`;
   }
 
   #askPerson(wish: Wish, given: AbortSignal | undefined): Promise<Answered> {
-    const { askPerson } = this.#surroundings;
-    if (askPerson) return askPerson(this.#attempt, wish, { signal: this.signal, given });
-    const message = "an agent in another process than the runtime cannot ask questions";
-    return Promise.reject(new WorkError("permission_denied", message));
+    const signals = { signal: this.signal, given };
+    return this.#surroundings.askPerson(this.#attempt, wish, signals);
   }
 
   /** What was streamed, if anything was. For who runs the handler. */

@@ -1,7 +1,7 @@
 /**
- * One HTTP request to addresses that were chosen before, and to no others. The global `fetch` looks the host name up by
- * itself, and may be given another address than the one that was checked. Nothing is kept open between two requests: a
- * connection that one job may use must not become another's.
+ * Makes one HTTP request, only to addresses that were checked before. The global `fetch` resolves the host name by
+ * itself, and could get another address than the one that was checked. No connection is reused, because one that a job
+ * was allowed to open must not serve another job.
  */
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
@@ -15,7 +15,7 @@ import {
 } from "node:zlib";
 import { limits } from "./limits.ts";
 
-/** As `fetch` with `redirect: "manual"`, but that it uses neither a proxy nor a cache. */
+/** Like `fetch` with `redirect: "manual"`, but without a proxy or a cache. */
 export async function fetchAt(
   url: string,
   addresses: readonly string[],
@@ -24,7 +24,7 @@ export async function fetchAt(
   const { signal, ...rest } = init;
   signal?.throwIfAborted();
   const request = new Request(url, rest);
-  // What is no stream has a length that the server should know.
+  // A body that is not a stream has a known length, which is sent to the server.
   const body = isStream(init.body) ? request.body : await bytesOf(request);
   const sending = send(request, addresses, body);
   let message: IncomingMessage | undefined;
@@ -68,7 +68,7 @@ function send(
     timeout: limits.fetchSilenceMs,
   });
   sending.on("timeout", () => {
-    sending.destroy(new Error(`the server was silent for ${limits.fetchSilenceMs} ms`));
+    sending.destroy(new Error(`the server sent nothing for ${limits.fetchSilenceMs} ms`));
   });
   // If a stream fails, so does the request.
   if (body instanceof ReadableStream) pipeline(Readable.fromWeb(body), sending, () => {});
@@ -84,7 +84,7 @@ function answerTo(sending: ClientRequest): Promise<IncomingMessage> {
   return promise;
 }
 
-/** What the connection needs is not the caller's to say. */
+/** Headers of the connection itself, which a caller may not set. */
 const ofConnection =
   "connection content-length expect keep-alive te trailer transfer-encoding upgrade".split(" ");
 
@@ -133,7 +133,7 @@ const decoders: Readonly<Record<string, () => Duplex>> = {
   zstd: createZstdDecompress,
 };
 
-/** As it was before it was encoded, if all encodings are known. */
+/** Decodes the body, if all its encodings are known. */
 function decoded(message: IncomingMessage, headers: Headers): Readable {
   const names = (headers.get("content-encoding") ?? "").toLowerCase().split(",").reverse();
   const known = names.flatMap((name) => {

@@ -15,7 +15,7 @@ import { limits } from "./limits.ts";
 export type Guard = {
   /** Resolves with the target as it was compared; rejects if it is not allowed. */
   readonly authorize: (capability: string, target: string) => Promise<string>;
-  /** Whether the grant names the address literally that this URL has as its host, and allows the URL. */
+  /** Whether the grant allows the URL and names its host literally, which is an address. */
   readonly namesAddress: (url: string) => boolean;
   /** The addresses of a host name. The system's, if absent. */
   readonly resolve?: (hostname: string) => Promise<readonly string[]>;
@@ -188,7 +188,7 @@ async function fetchChecked(guard: Guard, target: string, init: RequestInit): Pr
   throw denied(message);
 }
 
-/** What is not known to be public counts as not. */
+/** An address that is not known to be public counts as not public. */
 function isReachable(guard: Guard, url: URL, address: string): boolean {
   if (isPublicAddress(address)) return true;
   const named = new URL(url);

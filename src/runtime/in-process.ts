@@ -1,11 +1,14 @@
 /** A worker that is part of this process: handlers, called. */
 import type { Outcome } from "../core/index.ts";
+import type { Clock } from "../plane/index.ts";
 import type { JsonObject } from "../wire/work/index.ts";
+import type { Attempt } from "./attempt.ts";
 import { fullName, type Offer } from "./catalogue.ts";
 import type { RunContext, RunContextOptions, Surroundings } from "./context.ts";
 import { WorkError, wordsOf } from "./errors.ts";
 import { limits } from "./limits.ts";
 import { printResult } from "./printing.ts";
+import { TimeLimit } from "./time-limit.ts";
 import type { Work, Worker } from "./worker.ts";
 
 /** Resolves with the result. Throws a `WorkError` to fail with a code. */
@@ -24,6 +27,8 @@ export class InProcessWorker<Context extends RunContext> implements Worker {
   readonly #handler: Handler<Context>;
   readonly #contextOf: ContextOf<Context>;
   readonly #surroundings: Surroundings;
+  readonly #clock: Clock;
+  readonly #timeoutMs: number | undefined;
   readonly #running = new Map<string, AbortController>();
 
   constructor(
@@ -32,11 +37,15 @@ export class InProcessWorker<Context extends RunContext> implements Worker {
     {
       surroundings,
       contextOf,
+      clock,
       jobsAtOnce = limits.jobsAtOnce,
+      timeoutMs,
     }: {
       readonly surroundings: Surroundings;
       readonly contextOf: ContextOf<Context>;
-      readonly jobsAtOnce?: number;
+      readonly clock: Clock;
+      readonly jobsAtOnce?: number | undefined;
+      readonly timeoutMs?: number | undefined;
     },
   ) {
     this.id = `local/${fullName(offer)}`;
@@ -45,19 +54,35 @@ export class InProcessWorker<Context extends RunContext> implements Worker {
     this.#handler = handler;
     this.#surroundings = surroundings;
     this.#contextOf = contextOf;
+    this.#clock = clock;
+    this.#timeoutMs = timeoutMs;
   }
 
   run({ job, input, attempt, trace }: Work): void {
     const controller = new AbortController();
-    const surroundings = this.#surroundings;
     const { signal } = controller;
+    const limit = this.#limit(attempt, controller);
+    const surroundings = limit ? pausing(limit, this.#surroundings) : this.#surroundings;
     const context = this.#contextOf({ job, attempt, signal, surroundings, trace });
     this.#running.set(job.id, controller);
     const onError = (error: unknown): void => {
       context.logger.error(`agent ${job.agent} failed in ${job.id}`, { error });
       surroundings.onAgentError?.(error, job);
     };
-    void execute(this.#handler, input, context, onError).then((outcome) => attempt.end(outcome));
+    void execute(this.#handler, input, context, onError).then((outcome) => {
+      limit?.[Symbol.dispose]();
+      return attempt.end(limit?.outcome ?? outcome);
+    });
+  }
+
+  #limit(attempt: Attempt, controller: AbortController): TimeLimit | undefined {
+    if (this.#timeoutMs === undefined) return undefined;
+    return new TimeLimit({
+      ms: this.#timeoutMs,
+      clock: this.#clock,
+      abort: (reason) => controller.abort(reason),
+      end: (outcome) => void attempt.end(outcome),
+    });
   }
 
   cancel(jobId: string, reason: string): void {
@@ -69,6 +94,12 @@ export class InProcessWorker<Context extends RunContext> implements Worker {
     this.#running.delete(jobId);
     controller?.abort(hasEnded);
   }
+}
+
+/** The same, with a limit that does not count the time in which a job waits for a person. */
+function pausing(limit: TimeLimit, surroundings: Surroundings): Surroundings {
+  const { askPerson } = surroundings;
+  return { ...surroundings, askPerson: (...asked) => limit.pauseDuring(() => askPerson(...asked)) };
 }
 
 /** The same for all: each job has an end, and making one takes microseconds. */

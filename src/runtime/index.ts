@@ -1,8 +1,11 @@
 export type {
+  Answered,
   AskOptions,
   AskSchemaOptions,
   GrantedScope,
   ScopeRequestOptions,
+  Signals,
+  Wish,
 } from "./asking.ts";
 export { Attempt, readWord } from "./attempt.ts";
 export { Catalogue, fullName, type Listed, type Offer } from "./catalogue.ts";

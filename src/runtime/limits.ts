@@ -18,7 +18,7 @@ export const limits = {
   revocationsAtOnce: 16,
   /** What a job has to unwind when the one that asked for it cancels it. */
   cancelGraceMs: 30_000,
-  /** How long a job waits for a person, unless it says otherwise; and how long a scope is granted for. */
+  /** How long a job waits for a person by default, and how long a scope is granted for by default. */
   askTimeoutMs: 180_000,
   scopeRequestTimeoutMs: 60_000,
   scopeTtlSeconds: 60,
@@ -32,8 +32,10 @@ export const limits = {
   opensMax: 8,
   /** As browsers have it. */
   redirectsMax: 20,
-  /** For a server to say something: to accept a connection, to answer, to go on with its answer. */
+  /**
+   * How long a server may send nothing: before it accepts the connection, before its response, or during the response.
+   */
   fetchSilenceMs: 300_000,
-  /** An answer may be encoded several times over; each takes memory to decode. */
+  /** Content encodings of one response. Each takes memory to decode. */
   encodingsMax: 5,
 } as const;

@@ -67,6 +67,7 @@ export class Line {
   #freest(agent: string): Worker | undefined {
     let best: { readonly worker: Worker; readonly free: number } | undefined;
     for (const worker of this.#offering.get(agent) ?? []) {
+      if (worker.takesJobs === false) continue;
       const jobs = this.#workers.get(worker)?.size ?? 0;
       const free = 1 - jobs / worker.jobsAtOnce;
       if (free > (best?.free ?? 0)) best = { worker, free };
@@ -74,10 +75,11 @@ export class Line {
     return best?.worker;
   }
 
-  /** How many that offer an agent are connected. One that is away has room for nothing. */
+  /** How many workers that offer an agent take jobs now. */
   workersOf(agent: string): number {
     const offering = [...(this.#offering.get(agent) ?? [])];
-    return offering.filter(({ jobsAtOnce }) => jobsAtOnce > 0).length;
+    return offering.filter(({ jobsAtOnce, takesJobs }) => jobsAtOnce > 0 && takesJobs !== false)
+      .length;
   }
 
   workerOf(jobId: JobId): Worker | undefined {

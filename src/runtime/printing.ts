@@ -4,7 +4,7 @@ import { isTooDeep } from "../wire/work/index.ts";
 import { WorkError, wordsOf } from "./errors.ts";
 import { limits } from "./limits.ts";
 
-/** JSON, or an `invalid_argument`: whoever made it up hears of it. */
+/** Returns the value as JSON. Throws `invalid_argument` if it is not valid. */
 export function printBody(value: unknown, name = "this"): string {
   const text = printJson(value);
   if (text === undefined) throw invalid(`${name} is nothing that JSON can carry`);

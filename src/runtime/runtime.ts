@@ -19,7 +19,7 @@ import {
 } from "../core/index.ts";
 import { type Clock, type Outcome, type Plane, SteadyClock } from "../plane/index.ts";
 import type { JsonObject, TraceHeaders } from "../wire/work/index.ts";
-import { Asking, type Signals, type Wish } from "./asking.ts";
+import { type Answered, Asking } from "./asking.ts";
 import { Attempt, over } from "./attempt.ts";
 import { Catalogue, fullName, type Offer } from "./catalogue.ts";
 import { type BudgetRest, type DelegateOptions, RunContext, restOf } from "./context.ts";
@@ -59,7 +59,7 @@ export type RuntimeOptions = {
   readonly onFault: (fault: unknown) => void;
   /** Makes credentials for jobs that need some. Without it, no job has any. */
   readonly provisioner?: Provisioner;
-  /** By which it is waited for credentials, and between tries to revoke them. */
+  /** For the time limits of agents, of credentials, and between tries to revoke those. */
   readonly clock?: Clock;
   /** Told of each credential that several tries could not revoke. It is tried on. */
   readonly onRevocationFailure?: (credential: Credential) => void;
@@ -77,7 +77,7 @@ export type Around = (
   run: (trace?: () => TraceHeaders) => Promise<AttemptOutcome>,
 ) => unknown;
 
-/** As the job ended; or it goes on without this attempt. */
+/** How the job ended, or `lost` if it goes on without this attempt. */
 export type AttemptOutcome = JobOutcome | { readonly status: "lost"; readonly failure: Failure };
 
 export type IdKind =
@@ -97,6 +97,11 @@ export type AgentOptions = {
   readonly jobsAtOnce?: number;
   /** Whether its jobs may ask people for more access than they have (`ctx.requestScope`); false by default. */
   readonly mayRequestScope?: boolean;
+  /**
+   * The maximum running time of one attempt, in milliseconds; there is no limit by default. Time that the job spends
+   * waiting for a person does not count. When the time is up, `ctx.signal` aborts, and the job ends as `timed_out`.
+   */
+  readonly timeoutMs?: number;
 };
 
 /** What somebody asks for. */
@@ -138,11 +143,12 @@ export type Submitted = {
 export class Runtime implements Disposable {
   readonly catalogue: Catalogue = new Catalogue();
   readonly delegation: Delegation;
-  /** Whoever reads what jobs emit, added by doors. */
+  /** Listeners for what jobs emit, which doors add. */
   readonly followers: Followers = new Followers();
   readonly plane: Plane;
   readonly logger: Logger;
   readonly #options: RuntimeOptions;
+  readonly #clock: Clock;
   readonly #line = new Line();
   readonly #endings: Endings;
   readonly #asking: Asking;
@@ -161,7 +167,8 @@ export class Runtime implements Disposable {
     this.plane = options.plane;
     this.logger = withFields(options.logger, {});
     this.#endings = new Endings(options.plane);
-    this.#provisioning = provisioningOf(options, this.logger);
+    this.#clock = options.clock ?? new SteadyClock();
+    this.#provisioning = provisioningOf(options, this.#clock, this.logger);
     this.delegation = new Delegation({
       plane: options.plane,
       newId: options.newId,
@@ -200,7 +207,11 @@ export class Runtime implements Disposable {
     handler: Handler<Context>,
     options: AgentOptions = {},
   ): Disposable {
-    const { version, isIdempotent = false, jobsAtOnce, mayRequestScope = false } = options;
+    const { version, isIdempotent = false, mayRequestScope = false } = options;
+    const { jobsAtOnce, timeoutMs } = options;
+    if (timeoutMs !== undefined && !(timeoutMs > 0)) {
+      throw new RangeError(`timeoutMs of agent ${name} must be greater than 0`);
+    }
     const offer: Offer = {
       name,
       ...(version !== undefined && { version }),
@@ -225,17 +236,15 @@ export class Runtime implements Disposable {
       budgetOf: (jobId: JobId) => this.budgetOf(jobId),
       delegate: (parent: Job, wanted: DelegateOptions, trace?: TraceHeaders) =>
         this.delegation.delegate(parent, wanted, trace),
-      askPerson: (attempt: Pick<Attempt, "jobId" | "attempt">, wish: Wish, signals: Signals) =>
-        this.#asking.ask(attempt, wish, signals),
+      askPerson: (...asked: Parameters<Asking["ask"]>) => this.askPerson(...asked),
       mayRequestScope,
       credentialsOf: (jobId: JobId) => this.credentialsOf(jobId),
       rotate: (...rotation: Parameters<Runtime["rotateCredential"]>) =>
         this.rotateCredential(...rotation),
     };
-    const more = jobsAtOnce === undefined ? {} : { jobsAtOnce };
-    return this.addWorker(
-      new InProcessWorker(offer, handler, { surroundings, contextOf, ...more }),
-    );
+    const clock = this.#clock;
+    const parts = { surroundings, contextOf, clock, jobsAtOnce, timeoutMs };
+    return this.addWorker(new InProcessWorker(offer, handler, parts));
   }
 
   /** Until what it answers is disposed. `has`: jobs that it was started on by an earlier process of ours. */
@@ -332,6 +341,11 @@ export class Runtime implements Disposable {
     await this.#provisioning.rotate(attempt, credentialId, value, options);
   }
 
+  /** Asks a person on behalf of a job, and waits for the answer: see `Asking.ask`. */
+  askPerson(...asked: Parameters<Asking["ask"]>): Promise<Answered> {
+    return this.#asking.ask(...asked);
+  }
+
   /** Told of each newer value before its entry is kept: see `Rotation`. */
   onRotation(listener: (rotation: Rotation) => void): Disposable {
     return this.#provisioning?.onRotation(listener) ?? { [Symbol.dispose]: () => undefined };
@@ -400,7 +414,7 @@ export class Runtime implements Disposable {
     return made;
   }
 
-  /** The same, if it is heard. Throws `attempt_over` otherwise. */
+  /** The same for the current attempt. Throws `attempt_over` if it is over. */
   #current({ jobId, attempt }: Pick<Attempt, "jobId" | "attempt">): Attempt {
     const known = this.#attempts.get(jobId);
     if (known?.attempt === attempt && !known.isClosed) return known;
@@ -491,7 +505,7 @@ export class Runtime implements Disposable {
     this.giveWork(worker);
   }
 
-  /** The job waits for a person: its worker has room for another. */
+  /** The job waits for a person, so its worker has room for another job. */
   #pause(jobId: JobId): void {
     const worker = this.#line.workerOf(jobId);
     if (!worker) return;
@@ -592,8 +606,12 @@ export class Runtime implements Disposable {
   }
 }
 
-function provisioningOf(options: RuntimeOptions, logger: Logger): Provisioning | undefined {
-  const { plane, newId, provisioner, clock = new SteadyClock(), onFault } = options;
+function provisioningOf(
+  options: RuntimeOptions,
+  clock: Clock,
+  logger: Logger,
+): Provisioning | undefined {
+  const { plane, newId, provisioner, onFault } = options;
   if (!provisioner) return undefined;
   const onRevocationFailure = guarded(onFault, options.onRevocationFailure, undefined);
   const onIssueFailure = guarded(onFault, options.onIssueFailure, undefined);

@@ -19,8 +19,10 @@ export interface Worker {
   /** Whether it may outlive this process, and come back to what it had. */
   readonly isRemote: boolean;
   readonly offers: readonly Offer[];
-  /** How many jobs it has at a time. */
+  /** How many jobs it runs at a time. Jobs that wait for a person do not count. */
   readonly jobsAtOnce: number;
+  /** False while the worker gets no new jobs because it is disconnected or leaving. Its current jobs go on. */
+  readonly takesJobs?: boolean;
   run(work: Work): void;
   /** The job is to end soon, whatever it has come to. */
   cancel(jobId: string, reason: string): void;

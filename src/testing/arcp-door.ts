@@ -1,19 +1,13 @@
 /** The ARCP door over memory transports, with a clock that is moved by hand, and peers that say what they are told to. */
 import assert from "node:assert/strict";
-import { randomFillSync } from "node:crypto";
 import { type Handler, JobContext } from "../arcp-context.ts";
 import { type ArcpDoor, type ArcpDoorOptions, openArcpDoor } from "../doors/arcp/index.ts";
 import { type Log, MemoryLog } from "../log/index.ts";
 import type { Plane } from "../plane/index.ts";
-import {
-  type AgentOptions,
-  type IdKind,
-  type Provisioner,
-  Runtime,
-  type RuntimeOptions,
-} from "../runtime/index.ts";
+import type { AgentOptions, Provisioner, Runtime } from "../runtime/index.ts";
 import { type Link, pairMemoryTransports, type Transport } from "../transport/index.ts";
-import { features, type JsonObject, monotonicUlids } from "../wire/arcp/index.ts";
+import { features, type JsonObject } from "../wire/arcp/index.ts";
+import { openWork, type WorkOptions } from "../work.ts";
 import type { ManualClock } from "./manual-clock.ts";
 import { openPlane, turns } from "./test-plane.ts";
 
@@ -109,19 +103,9 @@ export type HelloParts = {
   readonly dialect?: "spec" | "python";
 };
 
-const prefixes: Readonly<Record<IdKind, string>> = {
-  job: "job",
-  result: "res",
-  call: "call",
-  delegate: "del",
-  reservation: "rsv",
-  credential: "cred",
-  question: "q",
-};
-
 export type SceneOptions = Partial<ArcpDoorOptions> & {
   readonly provisioner?: Provisioner;
-  readonly onRuntime?: Partial<RuntimeOptions>;
+  readonly onRuntime?: Partial<WorkOptions>;
 };
 
 export class DoorScene implements AsyncDisposable {
@@ -144,15 +128,13 @@ export class DoorScene implements AsyncDisposable {
     this.log = log;
     this.#dispose = async () => await opened[Symbol.asyncDispose]();
     const onFault = (fault: unknown): void => void this.faults.push(fault);
-    const newUlid = monotonicUlids({ nowMs: () => clock.nowMs(), fill: randomFillSync });
-    this.runtime = new Runtime({
-      plane,
-      newId: (kind) => `${prefixes[kind]}_${newUlid()}`,
+    const work = openWork(plane, {
       clock,
       ...(provisioner && { provisioner }),
       onFault,
       ...onRuntime,
     });
+    this.runtime = work.runtime;
     this.door = openArcpDoor({
       plane,
       clock,

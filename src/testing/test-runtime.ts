@@ -31,7 +31,7 @@ export class TestRuntime implements AsyncDisposable {
     };
     let ids = 0;
     const newId = (kind: string): string => `${kind}_${++ids}`;
-    const runtime = new Runtime({ plane, newId, onFault, ...options });
+    const runtime = new Runtime({ plane, clock, newId, onFault, ...options });
     await plane.submit(openSession("ada"), { actor: "test" }, () => undefined);
     return new TestRuntime(plane, runtime, clock);
   }

@@ -1493,6 +1493,46 @@ test("[ARCP-221] a runtime that opens another session instead of resuming has re
   assert.equal(scene.client.sessionId, "sess_2");
 });
 
+test("[ARCP-206] a client may be made first and connected later, once", async () => {
+  const runtime = new ScriptedRuntime();
+  const client = new ARCPClient({ token: "t", authScheme: "bearer" });
+  assert.deepEqual([client.isConnected, client.isClosed], [false, false]);
+  const early = { code: "INVALID_REQUEST", message: /not connected/ };
+  await assert.rejects(client.submit({ agent: "a" }), early);
+  assert.throws(() => client.sessionId, early);
+  const refusing = new ScriptedRuntime({ greet: () => refusal });
+  await assert.rejects(client.connect(refusing.dial), { code: "RESUME_WINDOW_EXPIRED" });
+
+  assert.equal((await client.connect(runtime.dial)).sessionId, runtime.sessionId);
+  assert.equal(client.isConnected, true);
+  const again = { code: "INVALID_REQUEST", message: /has a session already/ };
+  await assert.rejects(client.connect(runtime.dial), again);
+  await assert.rejects(client.resume(runtime.dial, client.resumeFrom), again);
+  const { resumeFrom } = client;
+  await client.close();
+  await assert.rejects(client.connect(runtime.dial), { code: "CANCELLED" });
+
+  const later = new ARCPClient({ token: "t" });
+  assert.equal((await later.resume(runtime.dial, resumeFrom)).sessionId, resumeFrom.session_id);
+  await later.close();
+  const never = new ARCPClient({ token: "t" });
+  await never.close();
+  assert.equal(never.isClosed, true);
+});
+
+test("[ARCP-206] the logger gets a line for each call of a callback that reports a problem", async () => {
+  const lines: string[] = [];
+  const logger = {
+    warn: (message: string) => {
+      lines.push(message);
+    },
+  };
+  await using scene = await open({}, { logger });
+  await scene.runtime.say("x-vendor.acme.unknown", {});
+  assert.equal(scene.problems.length, 1);
+  assert.deepEqual(lines, ["the runtime sent something that is not a valid frame"]);
+});
+
 test("[ARCP-206] a session is taken up elsewhere from what the client says of it", async () => {
   const first = await open();
   await accepted(first);

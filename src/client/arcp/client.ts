@@ -32,7 +32,7 @@ import { type ClientOptions, settle, type Target } from "./options.ts";
 import type { Call, Request } from "./pending.ts";
 import { isNeverToEnd, isVersionOf } from "./python-peer.ts";
 import { Session } from "./session.ts";
-import type { Timekeeper } from "./time.ts";
+import { systemTime, type Timekeeper } from "./time.ts";
 
 export type SubmitOptions = {
   /** `name` or `name@version`. */
@@ -97,9 +97,15 @@ export type ResumeFrom = {
   readonly last_event_seq: number;
 };
 
+/**
+ * `ARCPClient.connect` makes a client with a session. `new ARCPClient(options)` makes one without, for programs that
+ * connect it later; until then its methods throw `INVALID_REQUEST`.
+ */
 export class ARCPClient implements AsyncDisposable {
-  readonly #session: Session;
+  readonly #options: ClientOptions;
   readonly #time: Timekeeper;
+  /** Undefined until it is connected. */
+  #opened: Session | undefined;
   readonly #handles: HandleSession = {
     cancelJob: (jobId, options) => this.cancelJob(jobId, options),
     answerQuestion: (jobId, said, options) => this.#answerQuestion({ jobId, ...said }, options),
@@ -114,10 +120,9 @@ export class ARCPClient implements AsyncDisposable {
    * could not be made. It is tried once.
    */
   static async connect(target: Target, options: ClientOptions): Promise<ARCPClient> {
-    const settings = settle(target, options);
-    const session = new Session(settings);
-    await session.lifeline.open(options.signal);
-    return new ARCPClient(session, settings.time);
+    const client = new ARCPClient(options);
+    await client.connect(target);
+    return client;
   }
 
   /**
@@ -126,31 +131,63 @@ export class ARCPClient implements AsyncDisposable {
    */
   static async resume(
     target: Target,
-    { session_id, resume_token, last_event_seq }: ResumeFrom,
+    from: ResumeFrom,
     options: ClientOptions,
   ): Promise<ARCPClient> {
-    const settings = settle(target, options);
-    const session = new Session(settings, {
+    const client = new ARCPClient(options);
+    await client.resume(target, from);
+    return client;
+  }
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+    this.#time = options.time ?? systemTime;
+  }
+
+  /** As the static method, for a client that has no session yet. */
+  async connect(target: Target): Promise<Welcome> {
+    await this.#open(new Session(settle(target, this.#options)));
+    return this.welcome;
+  }
+
+  /** As the static method, for a client that has no session yet. */
+  async resume(
+    target: Target,
+    { session_id, resume_token, last_event_seq }: ResumeFrom,
+  ): Promise<Welcome> {
+    const session = new Session(settle(target, this.#options), {
       sessionId: session_id,
       resumeToken: resume_token,
       lastEventSeq: last_event_seq,
     });
     try {
-      await session.lifeline.open(options.signal);
+      await this.#open(session);
     } catch (error) {
       // A Python runtime calls it so, and nobody else says it to a hello.
       const isGone = isArcpError(error) && error.code === "PERMISSION_DENIED";
       throw isGone ? gone(session_id, error) : error;
     }
-    const client = new ARCPClient(session, settings.time);
-    if (client.sessionId === session_id) return client;
-    await client.close();
+    if (this.sessionId === session_id) return this.welcome;
+    await this.close();
     throw gone(session_id);
   }
 
-  private constructor(session: Session, time: Timekeeper) {
-    this.#session = session;
-    this.#time = time;
+  /** A client that could not be connected may try again. */
+  async #open(session: Session): Promise<void> {
+    if (this.#closing !== undefined) throw closedHere();
+    if (this.#opened) throw new ArcpError("INVALID_REQUEST", "this client has a session already");
+    this.#opened = session;
+    try {
+      await session.lifeline.open(this.#options.signal);
+    } catch (error) {
+      this.#opened = undefined;
+      throw error;
+    }
+  }
+
+  get #session(): Session {
+    if (this.#opened) return this.#opened;
+    throw new ArcpError("INVALID_REQUEST", "this client is not connected: call connect first");
   }
 
   get sessionId(): string {
@@ -177,12 +214,12 @@ export class ARCPClient implements AsyncDisposable {
   }
 
   get isConnected(): boolean {
-    return this.#session.lifeline.isLive;
+    return this.#opened?.lifeline.isLive === true;
   }
 
   /** By us, by the runtime, or for want of a way back. Whatever is asked then rejects. */
   get isClosed(): boolean {
-    return this.#closing !== undefined || this.#session.lifeline.isEnded;
+    return this.#closing !== undefined || this.#opened?.lifeline.isEnded === true;
   }
 
   /** For `ARCPClient.resume`, here or elsewhere. */
@@ -335,13 +372,13 @@ export class ARCPClient implements AsyncDisposable {
     return cancelling;
   }
 
-  /** Sent again after a loss of the connection; its key says that it is the same answer. */
+  /** Sent again after a lost connection. The key tells the runtime that it is the same answer. */
   async #answerQuestion(
     said: Omit<QuestionAnswer, "idempotencyKey">,
     { signal }: Abortable,
   ): Promise<void> {
     if (this.welcome.vendor[answerType] === undefined) {
-      throw new ArcpError("INVALID_REQUEST", "this runtime takes no answers to questions");
+      throw new ArcpError("INVALID_REQUEST", "this runtime does not accept answers to questions");
     }
     const payload = printAnswer({ ...said, idempotencyKey: mintId("envelope") });
     return await this.#ask<void>(signal, (answered, refused) => ({
@@ -371,7 +408,7 @@ export class ARCPClient implements AsyncDisposable {
 
   /** What waits for something rejects with `CANCELLED`. Jobs go on, but for those whose submit was withdrawn. */
   close(reason = "client.close"): Promise<void> {
-    this.#closing ??= this.#session.close(reason);
+    this.#closing ??= this.#opened?.close(reason) ?? Promise.resolve();
     return this.#closing;
   }
 
@@ -432,7 +469,7 @@ export class ARCPClient implements AsyncDisposable {
 
 function printSubmission(options: SubmitOptions): JsonObject {
   const { agent, input, leaseConstraints = {}, idempotencyKey, maxRuntimeSec } = options;
-  // As JSON it would be null, which means that there is no limit.
+  // NaN would become null in JSON, which means no limit.
   if (
     maxRuntimeSec !== undefined &&
     !(maxRuntimeSec >= 1 && maxRuntimeSec < Number.POSITIVE_INFINITY)

@@ -43,6 +43,6 @@ export { ReceivedEvent } from "./event.ts";
 export type { EventsOptions, JobDone } from "./following.ts";
 export { type Budget, JobHandle, SubscribedJob } from "./handle.ts";
 export type { FrameListener } from "./handlers.ts";
-export type { ClientOptions, Gap, Target } from "./options.ts";
+export type { ClientLogger, ClientOptions, Gap, Target } from "./options.ts";
 export type { Request } from "./pending.ts";
 export type { Timekeeper } from "./time.ts";

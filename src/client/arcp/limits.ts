@@ -42,11 +42,11 @@ export const limits = {
   /** Frames that wait for a slow handler; beyond, the oldest are dropped and reported. */
   handlerFramesMax: 4_096,
 
-  /** How long after a resume the runtime is asked whether it still knows our jobs, or after a submit with a key. */
+  /** How long after a resume, or a submit with a key, the client asks the runtime whether it still knows the jobs. */
   rollCallMs: 1_000,
-  /** How often it is asked for a job that it says has ended, before that end is given up. */
+  /** How often the client asks for a job that has ended, before it stops waiting for the job's last event. */
   rollCalls: 3,
-  /** A job is created before it is accepted, by so much at most. */
+  /** The longest time between the creation of a job and its acceptance. */
   acceptanceMsMax: 3_600_000,
   /** Python's runtime tells nobody that a cancel had no effect: so long until it is asked (PYC-9). */
   cancelGraceMs: 2_000,

@@ -16,16 +16,23 @@ import { systemTime, type Timekeeper } from "./time.ts";
 /** Where the runtime is: an address, a link that is there, or how to make one, each time anew. */
 export type Target = string | URL | Transport | (() => Transport | Promise<Transport>);
 
-/** Events after this one are missing, and will not come. */
+/** Events after this one are missing, and the runtime cannot send them again. */
 export type Gap = {
   readonly sessionId: string;
   readonly lastEventSeq: number;
   readonly cause: ArcpError;
 };
 
+/** `console` is one. */
+export type ClientLogger = {
+  readonly warn: (message: string, fields?: Readonly<Record<string, unknown>>) => void;
+};
+
 export type ClientOptions = {
   /** A bearer token. */
   readonly token: string;
+  /** There is one. */
+  readonly authScheme?: "bearer" | undefined;
   readonly client?: ClientName | undefined;
   /** All that there are, if not said. */
   readonly features?: readonly string[] | undefined;
@@ -57,6 +64,8 @@ export type ClientOptions = {
   /** Something came that is no frame, or none that we know. It is dropped. */
   readonly onProtocolError?: ((problem: string) => void) | undefined;
   readonly onGap?: ((gap: Gap) => void) | undefined;
+  /** Gets a line for each call of the four callbacks above. */
+  readonly logger?: ClientLogger | undefined;
   /** For tests. */
   readonly time?: Timekeeper | undefined;
 };
@@ -69,7 +78,7 @@ export type Settings = {
   /** Undefined: never. */
   readonly ackPace: AckPace | undefined;
   readonly isAckAsked: boolean;
-  /** A link that was handed to us can be used once. */
+  /** A transport that the program passed in can be used only once. */
   readonly canDialAgain: boolean;
   readonly canReconnect: boolean;
   readonly opensFresh: boolean;
@@ -87,7 +96,7 @@ export type Settings = {
 };
 
 export function settle(target: Target, options: ClientOptions): Settings {
-  const { autoAck = true, reconnect = true } = options;
+  const { autoAck = true, reconnect = true, logger } = options;
   const canDialAgain =
     typeof target === "string" || typeof target === "function" || target instanceof URL;
   return {
@@ -105,26 +114,39 @@ export function settle(target: Target, options: ClientOptions): Settings {
     peer: options.peer ?? "auto",
     closeMessage: options.closeMessage ?? "bye",
     on: options.on ?? {},
-    onSessionBroken: outside(options.onSessionBroken),
-    onHeartbeatLost: outside(options.onHeartbeatLost),
-    onProtocolError: outside(options.onProtocolError),
-    onGap: outside(options.onGap),
+    onSessionBroken: outside(options.onSessionBroken, (error) =>
+      logger?.warn("the session is broken", { error }),
+    ),
+    onHeartbeatLost: outside(options.onHeartbeatLost, () =>
+      logger?.warn("the runtime sends no heartbeats any more"),
+    ),
+    onProtocolError: outside(options.onProtocolError, (problem) =>
+      logger?.warn("the runtime sent something that is not a valid frame", { problem }),
+    ),
+    onGap: outside(options.onGap, ({ lastEventSeq, cause }) =>
+      logger?.warn("events are missing, and the runtime cannot send them again", {
+        lastEventSeq,
+        error: cause,
+      }),
+    ),
     time: options.time ?? systemTime,
     dial: dialler(target),
   };
 }
 
-/** What a program's own function throws is the program's, and must not keep us from telling the others. */
+/** An error that a callback of the program throws must not keep the other callbacks from being called. */
 function outside<Words extends unknown[]>(
-  callback: ((...words: Words) => void) | undefined,
+  ...callbacks: readonly (((...words: Words) => void) | undefined)[]
 ): (...words: Words) => void {
   return (...words) => {
-    try {
-      callback?.(...words);
-    } catch (fault) {
-      queueMicrotask(() => {
-        throw fault;
-      });
+    for (const callback of callbacks) {
+      try {
+        callback?.(...words);
+      } catch (fault) {
+        queueMicrotask(() => {
+          throw fault;
+        });
+      }
     }
   };
 }

@@ -27,7 +27,7 @@ class Scene implements AsyncDisposable {
   }
 
   /** Its runtime refuses a resume that has nothing to replay, and welcomes the second try. */
-  static async open(): Promise<Scene> {
+  static async open(features?: readonly string[]): Promise<Scene> {
     const runtime = new ScriptedRuntime({
       greet: ({ payload: { resume } }, count, self) => {
         const isEmpty = isObject(resume) && resume["last_event_seq"] !== 0 && count === 2;
@@ -35,7 +35,12 @@ class Scene implements AsyncDisposable {
       },
     });
     const time = new ManualTime();
-    const options = { token: "secret", autoAck: false, time } as const;
+    const options = {
+      token: "secret",
+      autoAck: false,
+      time,
+      ...(features && { features }),
+    } as const;
     return new Scene(runtime, await ARCPClient.connect(runtime.dial, options), time);
   }
 
@@ -196,4 +201,35 @@ test("[ARCP-67] a job of others that is not listed is subscribed to again; only 
       await assert.rejects(job.done, lost);
     }
   }
+});
+
+test("[ARCP-208] a runtime that lists no jobs is asked for one by a subscription", async () => {
+  for (const code of ["JOB_NOT_FOUND", "PERMISSION_DENIED"] as const) {
+    await using scene = await Scene.open(["subscribe"]);
+    const { runtime, time } = scene;
+    const job = await scene.accepted("job_1");
+    await scene.comeBack();
+    await time.pass(limits.rollCallMs);
+    const { id } = await runtime.last("job.subscribe");
+    await runtime.error(code, "refused", { request_id: id });
+    if (code === "JOB_NOT_FOUND") {
+      await assert.rejects(job.done, lost);
+    } else {
+      await runtime.result("job_1", 1, 1);
+      assert.equal((await job.done).result, 1);
+    }
+    assert.equal(scene.asked, 0);
+  }
+});
+
+test("[ARCP-208] where a runtime neither lists jobs nor lets them be followed, a job ends with the client", async () => {
+  let job: JobHandle;
+  {
+    await using scene = await Scene.open([]);
+    job = await scene.accepted("job_1");
+    await scene.comeBack();
+    await scene.time.pass(60_000, 1_000);
+    assert.equal(scene.runtime.ofType("job.subscribe").length, 0);
+  }
+  await assert.rejects(job.done, { code: "CANCELLED" });
 });

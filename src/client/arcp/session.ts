@@ -204,7 +204,7 @@ export class Session implements SessionListener, RollCallSession {
     this.answerCancels(jobId);
   }
 
-  /** How it ended, or will, nobody here will know. */
+  /** Nobody here will learn how the job ends. */
   #lose(jobId: string): void {
     for (const following of this.jobs.forget(jobId)) following.breakOff(lostInBetween(jobId));
     this.answerCancels(jobId);
@@ -217,10 +217,14 @@ export class Session implements SessionListener, RollCallSession {
     }
   }
 
-  // What a roll call asks for.
+  // The methods of `RollCallSession`.
 
   isOpen(jobId: string): boolean {
     return this.lifeline.isLive && this.jobs.get(jobId) !== undefined;
+  }
+
+  get isListing(): boolean {
+    return this.lifeline.features.includes("list_jobs");
   }
 
   async statusesOf(jobIds: readonly string[]): Promise<ReadonlyMap<string, string> | undefined> {
@@ -242,11 +246,20 @@ export class Session implements SessionListener, RollCallSession {
     return undefined;
   }
 
-  /** A job that others submitted need not be listed: who asks to follow it again is told whether it is there. */
+  /**
+   * The list may leave out jobs that others submitted. Subscribing again tells whether the runtime still knows the
+   * job.
+   */
   lost(jobId: string): void {
     const followed = this.jobs.get(jobId);
     if (followed?.submitted.size === 0) this.#follow(followed, { history: false });
     else this.#lose(jobId);
+  }
+
+  probe(jobId: string): void {
+    const followed = this.jobs.get(jobId);
+    if (!followed || !this.lifeline.features.includes("subscribe")) return;
+    this.#follow(followed, { history: false, isProbe: true });
   }
 
   #list(list: Parameters<typeof printListJobs>[0]): Promise<JobList> {
@@ -584,7 +597,13 @@ export class Session implements SessionListener, RollCallSession {
     }
   }
 
-  #follow({ jobId }: Followed, { history }: { readonly history: boolean }): void {
+  /**
+   * A refused probe does not always mean that the job is gone: a runtime may refuse a second subscription to a job.
+   */
+  #follow(
+    { jobId }: Followed,
+    { history, isProbe = false }: { readonly history: boolean; readonly isProbe?: boolean },
+  ): void {
     this.ask({
       kind: "subscribe",
       jobId,
@@ -594,7 +613,9 @@ export class Session implements SessionListener, RollCallSession {
         payload: printSubscribe({ jobId, history, fromEventSeq: 0 }),
       },
       answered: (subscribed) => this.#followedAgain(subscribed),
-      refused: () => this.#lose(jobId),
+      refused: ({ code }) => {
+        if (!isProbe || code === "JOB_NOT_FOUND") this.#lose(jobId);
+      },
     });
   }
 

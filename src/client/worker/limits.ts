@@ -7,14 +7,14 @@ export const limits = {
    * was away before, so that none may sleep through that.
    */
   pauseMsMax: 5_000,
-  /** For the hello to be answered, and again for the offer. */
+  /** How long the runtime may take to answer the hello, and then the offer. */
   handshakeMs: 10_000,
 
   /** Between the end of a child and the start of the next: from the first to the last, doubled each time. */
   restartMsMin: 200,
   restartMsMax: 30_000,
-  /** A child that lived this long is not in trouble: the next one is started soon. */
+  /** If a child ran this long, the next one is started without a long pause. */
   soundMs: 10_000,
-  /** For a child whose input has ended, and again for one that was asked to end. */
+  /** How long a child may take to exit after its input has ended, and again after it was asked to end. */
   childEndMs: 5_000,
 } as const;

@@ -249,6 +249,9 @@ test("what no message can carry is refused to the handler, and is not sent", asy
   );
   const [failure] = scene.said("error");
   assert(failure);
-  assert(JSON.stringify(failure.payload).length < 10_000, "the error is cut to what can be told");
+  assert(
+    JSON.stringify(failure.payload).length < 10_000,
+    "the error is truncated to fit into a frame",
+  );
   assert.equal(scene.runtime.helloes.length, 1, "the connection holds");
 });

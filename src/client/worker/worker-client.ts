@@ -150,7 +150,7 @@ function settingsOf(
 
 /** One ARCP session, over any number of connections. */
 class WorkerSession implements SessionListener {
-  /** A worker follows no jobs, so that nothing in its session has a number. */
+  /** A worker subscribes to no jobs, so its session has no numbered events. */
   readonly lastEventSeq = 0;
   readonly #settings: Settings;
   readonly #program: WorkerProgram;
@@ -218,7 +218,7 @@ class WorkerSession implements SessionListener {
     this.#stopTimer();
     this.#link?.lost();
     this.#link = undefined;
-    // An end, which follows at once, is reported by whoever waits for it.
+    // If the session ends, the code that waits for its end reports that.
     queueMicrotask(() => {
       if (!this.#lifeline.isEnded) this.#onLost(cause);
     });
@@ -233,10 +233,10 @@ class WorkerSession implements SessionListener {
     else this.#lifeline.complained(error);
   }
 
-  /** A newer runtime may say what this version does not know. */
+  /** A newer runtime may send messages that this version does not know. */
   malformed(): void {}
 
-  /** What the worker has is known by its id, not by its session. */
+  /** The runtime finds the worker's jobs by the worker's id, not by its session. */
   forgotten(): void {}
 
   ended(error: ArcpError, { wasClosedHere }: { readonly wasClosedHere: boolean }): void {

@@ -14,9 +14,11 @@ import {
   printAmount,
   subtract,
   jobId as toJobId,
+  questionId as toQuestionId,
   sessionId as toSessionId,
 } from "../../core/index.ts";
 import {
+  type Answered,
   type Delegated,
   type DelegateOptions,
   execute,
@@ -26,8 +28,10 @@ import {
   printBody,
   readWord,
   restOf,
+  type Signals,
   tellable,
   type Voice,
+  type Wish,
   limits as wordLimits,
 } from "../../runtime/index.ts";
 import { ArcpError, type Credential, isObject, type JsonObject } from "../../wire/arcp/index.ts";
@@ -36,11 +40,14 @@ import {
   type FromWorker,
   type Held,
   type JobFrame,
+  type PersonAsked,
   prefix,
   printFromWorker,
   type RefusedCode,
+  readPersonAnswered,
   readToWorker,
   type ToWorker,
+  type WorkerOffer,
   limits as wireLimits,
 } from "../../wire/worker/index.ts";
 import { limits } from "./limits.ts";
@@ -51,6 +58,8 @@ export type WorkerAgent = {
   readonly handler: Handler;
   /** Whether a job may be run again when this process was lost in the middle of it. */
   readonly isIdempotent?: boolean;
+  /** Whether its jobs may ask people for more access than they have (`ctx.requestScope`); false by default. */
+  readonly mayRequestScope?: boolean;
 };
 
 export type WorkerProgramOptions = {
@@ -114,13 +123,14 @@ type Run = {
 export class WorkerProgram {
   readonly workerId: string;
   readonly #options: WorkerProgramOptions;
-  readonly #handlers: ReadonlyMap<string, Handler>;
+  readonly #agents: ReadonlyMap<string, WorkerAgent>;
   readonly #runs = new Map<string, Run>();
   readonly #questions = new Map<string, Pending>();
   /** Not sent on this connection yet. */
   #unsent: Item[] = [];
   #unsentBytes = 0;
   #lastOrder = 0;
+  #connections = 0;
   #inFlight = 0;
   #inFlightMax = 1;
   #send: Send | undefined;
@@ -131,7 +141,7 @@ export class WorkerProgram {
   constructor(options: WorkerProgramOptions) {
     this.workerId = options.workerId ?? `wrk_${randomUUID()}`;
     this.#options = options;
-    this.#handlers = new Map(options.offers.map((agent) => [fullName(agent), agent.handler]));
+    this.#agents = new Map(options.offers.map((agent) => [fullName(agent), agent]));
   }
 
   /** How many jobs it has. */
@@ -143,18 +153,23 @@ export class WorkerProgram {
   connect(send: Send, { onWelcome, onRefused }: LinkEvents): ProgramLink {
     this.#send = send;
     this.#isWelcome = false;
+    this.#connections += 1;
     const { offers, jobsAtOnce = wireLimits.jobsAtOnce } = this.#options;
     this.#say({
       type: "offer",
       workerId: this.workerId,
-      offers: offers.map(({ name, version, isIdempotent = false }) => ({
-        name,
-        version,
-        isIdempotent,
-      })),
+      offers: offers.map(
+        ({ name, version, isIdempotent = false, mayRequestScope = false }): WorkerOffer => ({
+          name,
+          version,
+          isIdempotent,
+          mayRequestScope,
+        }),
+      ),
       jobsAtOnce,
       has: [...this.#runs.values()].map(({ held }) => held),
       frameBytesMax: wireLimits.frameBytesMax,
+      connection: this.#connections,
     });
     return {
       receive: (type, payload) => {
@@ -279,6 +294,7 @@ export class WorkerProgram {
     };
     this.#runs.set(jobId, run);
     this.#say({ type: "taken", ...run.held });
+    const agent = this.#agents.get(frame.agent);
     const context = new JobContext({
       job: jobOf(frame, this.workerId),
       attempt: this.#voiceOf(run),
@@ -287,6 +303,8 @@ export class WorkerProgram {
         logger: this.#options.logger,
         newId: (kind) => `${kind}_${randomUUID()}`,
         delegate: (_, wanted) => this.#delegate(run, wanted),
+        askPerson: (_, wish, signals) => this.#askPerson(run, wish, signals),
+        mayRequestScope: agent?.mayRequestScope,
         credentialsOf: () => run.credentials,
         budgetOf: () =>
           Object.fromEntries([...run.budget].map(([currency, rest]) => [currency, restOf(rest)])),
@@ -295,7 +313,7 @@ export class WorkerProgram {
           this.#rotate(run, { credentialId, value, ...options }),
       },
     });
-    const handler = this.#handlers.get(frame.agent) ?? unknownAgent;
+    const handler = agent?.handler ?? unknownAgent;
     const onError = (error: unknown): void =>
       context.logger.error(`agent ${frame.agent} failed in ${jobId}`, { error });
     void execute(handler, JSON.stringify(frame.input), context, onError).then((outcome) =>
@@ -372,6 +390,35 @@ export class WorkerProgram {
     const answered = this.#answerTo(requestId, item);
     this.#queue(item);
     return await answered;
+  }
+
+  /**
+   * Asks a person through the runtime. On each new connection the worker asks again under the same key, until it has the
+   * answer. A question that was withdrawn is waited for too: the job goes on when the runtime has a slot for it.
+   */
+  async #askPerson(run: Run, wish: Wish, { signal, given }: Signals): Promise<Answered> {
+    signal.throwIfAborted();
+    given?.throwIfAborted();
+    const asked = askedOf(wish);
+    this.#checkRoom(printedBytes(asked));
+    const answered = this.#ask(run, asked);
+    const withdraw = (): void => {
+      // A question that is closed by then need not be withdrawn.
+      this.#ask(run, { type: "withdraw", key: wish.key }).catch(() => undefined);
+    };
+    given?.addEventListener("abort", withdraw, { once: true });
+    try {
+      const value = await answered;
+      given?.throwIfAborted();
+      return answeredOf(value);
+    } catch (error) {
+      // The runtime answers with an error at once when the job is cancelled. The reason is the worker's own signal.
+      signal.throwIfAborted();
+      given?.throwIfAborted();
+      throw error;
+    } finally {
+      given?.removeEventListener("abort", withdraw);
+    }
   }
 
   /** An event and a question in one. */
@@ -519,6 +566,31 @@ type Question = Bare<Exclude<Asked, { readonly type: "delegate" }>, "requestId">
 type Bare<Whole, Name extends string> = Whole extends unknown
   ? Omit<Whole, keyof Held | Name>
   : never;
+
+function askedOf({ key, prompt, expects, timeoutMs }: Wish): Bare<PersonAsked, "requestId"> {
+  const timeoutSeconds = timeoutMs / 1_000;
+  if (expects.of === "scope") {
+    const { read: readPatterns, writePrefix, mode, ttlMs } = expects.scope;
+    const ttlSeconds = ttlMs / 1_000;
+    const scope = { readPatterns, writePrefix, mode, ttlSeconds };
+    return { type: "request_scope", key, reason: prompt, ...scope, timeoutSeconds };
+  }
+  return {
+    type: "ask",
+    key,
+    prompt,
+    ...(expects.of === "choice" && { choices: expects.choices }),
+    ...(expects.of === "json" && { schema: JSON.parse(expects.schema) }),
+    timeoutSeconds,
+  };
+}
+
+function answeredOf(value: unknown): Answered {
+  const { value: said, problem } = readPersonAnswered(value);
+  if (problem) throw new ArcpError("INTERNAL_ERROR", problem.message);
+  const { questionId, answer, answeredAtMs: atMs } = said;
+  return { id: toQuestionId(questionId), answer: JSON.stringify(answer), atMs };
+}
 
 const ended = new DOMException("the job has ended", "AbortError");
 

@@ -7,4 +7,6 @@ export const limits = {
   unacknowledgedMax: 1_000,
   /** What it asks, and has no answer to yet. */
   requestsMax: 1_000,
+  /** Answers of people, and ends of children, that its jobs wait for. One more is answered with an error. */
+  waitsMax: 10_000,
 } as const;

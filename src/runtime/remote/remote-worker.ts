@@ -28,8 +28,11 @@ import {
   type Delegation,
   type FromWorker,
   type Held,
+  type Introduction,
   type JobFrame,
+  type PersonAsked,
   prefix,
+  printPersonAnswered,
   printToWorker,
   type RefusedCode,
   type ResultOf,
@@ -37,8 +40,16 @@ import {
   type Verdict,
   limits as wireLimits,
 } from "../../wire/worker/index.ts";
-import type { Attempt } from "../attempt.ts";
-import type { Offer } from "../catalogue.ts";
+import {
+  type Answered,
+  readAsk,
+  readKey,
+  readScopeRequest,
+  requireMayRequestScope,
+  type Wish,
+} from "../asking.ts";
+import { type Attempt, over } from "../attempt.ts";
+import { fullName, type Offer } from "../catalogue.ts";
 import type { Delegated } from "../context.ts";
 import { failureError, toWorkError, WorkError } from "../errors.ts";
 import { limits as resultLimits } from "../limits.ts";
@@ -70,6 +81,10 @@ type RemoteJob = {
   streamedBytes: number;
   /** By the number that each was asked for under: what was asked for again is the same one. */
   readonly delegations: Map<number, Promise<Delegated>>;
+  /** Answers of people and ends of children that the job waits for, by the id of the request. */
+  readonly waits: Map<string, Promise<unknown>>;
+  /** Aborts when the job is cancelled, or is no longer this worker's: then nobody waits for answers. */
+  readonly ending: AbortController;
 };
 
 export type RemoteWorkerOptions = {
@@ -87,30 +102,33 @@ export class RemoteWorker implements Worker {
   readonly #runtime: Runtime;
   readonly #plane: Plane;
   readonly #graceMs: number;
-  readonly #most: number;
+  readonly jobsAtOnce: number;
   readonly #jobs = new Map<string, RemoteJob>();
   #link: WorkerLink | undefined;
   #frameBytesMax: number = wireLimits.frameBytesMax;
+  /** The number that the worker gave its last connection; 0 if it does not count them. */
+  #connection = 0;
   /** Whether this connection was told where it stands: nothing is sent before that. */
   #isWelcome = false;
   #isLeaving = false;
   /** Said and not kept yet, and asked and not answered yet. */
   #unkept = 0;
   #unanswered = 0;
+  /** Answers and ends of children that its jobs wait for, on whichever connection they were asked for. */
+  #waits = 0;
   readonly #acks = new Map<RemoteJob, number>();
 
   constructor({ id, offers, jobsAtOnce, runtime, graceMs }: RemoteWorkerOptions) {
     this.id = id;
     this.offers = offers;
-    this.#most = jobsAtOnce;
+    this.jobsAtOnce = jobsAtOnce;
     this.#runtime = runtime;
     this.#plane = runtime.plane;
     this.#graceMs = graceMs;
   }
 
-  /** While it is away, none. */
-  get jobsAtOnce(): number {
-    return this.#isWelcome && !this.#isLeaving ? this.#most : 0;
+  get takesJobs(): boolean {
+    return this.#isWelcome && !this.#isLeaving;
   }
 
   get jobIds(): readonly JobId[] {
@@ -126,6 +144,11 @@ export class RemoteWorker implements Worker {
     return this.#isWelcome;
   }
 
+  /** Whether the worker made a newer connection, so that the list of jobs on this one is out of date. */
+  hasReplaced({ connection = 0 }: Introduction): boolean {
+    return connection > 0 && connection < this.#connection;
+  }
+
   isOn(link: WorkerLink): boolean {
     return this.#link === link;
   }
@@ -133,9 +156,10 @@ export class RemoteWorker implements Worker {
   /** It is there, again or for the first time. `left`: what it had, for all that the log says. */
   attach(
     link: WorkerLink,
-    { has, frameBytesMax }: { readonly has: readonly Held[]; readonly frameBytesMax: number },
+    { has, frameBytesMax, connection = 0 }: Introduction,
     left: readonly JobId[] = [],
   ): void {
+    this.#connection = connection;
     const message = "this worker has another connection";
     if (this.#link) this.refuse(this.#link, "superseded", message);
     this.#link = link;
@@ -269,6 +293,8 @@ export class RemoteWorker implements Worker {
       isEnding: false,
       streamedBytes: 0,
       delegations: new Map(),
+      waits: new Map(),
+      ending: new AbortController(),
     };
     this.#jobs.set(job.id, remote);
     return remote;
@@ -309,12 +335,15 @@ export class RemoteWorker implements Worker {
 
   cancel(jobId: string, reason: string): void {
     const remote = this.#jobs.get(jobId);
-    if (remote) this.#send({ type: "cancel", ...heldOf(remote), reason });
+    if (!remote) return;
+    remote.ending.abort(new WorkError("job_cancelled", reason || "cancelled"));
+    this.#send({ type: "cancel", ...heldOf(remote), reason });
   }
 
   drop(jobId: string): void {
     const remote = this.#jobs.get(jobId);
     this.#jobs.delete(jobId);
+    remote?.ending.abort(toWorkError(over(remote.job.id)));
     // Whose last word is being kept will hear of that.
     if (remote && !remote.isEnding) this.#send({ type: "drop", ...heldOf(remote) });
   }
@@ -427,7 +456,9 @@ export class RemoteWorker implements Worker {
   }
 
   #answer(remote: RemoteJob, asked: Asked): void {
-    this.#unanswered += 1;
+    // What waits for a person or for a child may take days, and has a limit of its own.
+    const waits = ["ask", "request_scope", "await"].includes(asked.type) ? 0 : 1;
+    this.#unanswered += waits;
     const link = this.#link;
     if (this.#unanswered > limits.requestsMax && link) {
       const message = `at most ${limits.requestsMax} requests may wait to be answered`;
@@ -437,8 +468,10 @@ export class RemoteWorker implements Worker {
     const reply = (answer: ToWorker): void => {
       // Who has another connection by now asks again there.
       if (this.#link !== link) return;
-      this.#unanswered -= 1;
+      this.#unanswered -= waits;
       this.#send(answer);
+      // It has a number among the events, and is in the log as they are.
+      if (asked.type === "delegate") this.#acknowledge(remote, asked.workerSequence);
     };
     void this.#carryOut(remote, asked).then(
       (value) => reply({ type: "answer", requestId, value }),
@@ -461,8 +494,15 @@ export class RemoteWorker implements Worker {
         return await this.#reserveOrSettle(attempt, asked);
       case "delegate":
         return { child_job_id: (await this.#delegate(remote, asked)).jobId };
+      case "ask":
+      case "request_scope": {
+        const { id: questionId, answer, atMs } = await this.#askPerson(remote, asked);
+        return printPersonAnswered({ questionId, answer: JSON.parse(answer), answeredAtMs: atMs });
+      }
+      case "withdraw":
+        return await this.#withdraw(attempt, readKey("", asked.key));
       case "await":
-        return await this.#childOf(job, asked.childId).done;
+        return await this.#waitOnce(remote, asked, () => this.#childOf(job, asked.childId).done);
       case "rotate": {
         const { credentialId, value, handle } = asked;
         const held = this.#runtime.credentialsOf(job.id).find(({ id }) => id === credentialId);
@@ -486,8 +526,59 @@ export class RemoteWorker implements Worker {
     const isDone = (isOpen ?? false) === (type === "reserve");
     if (isDone) return await this.#plane.read(() => undefined);
     const refusal = await attempt[type](reservationId, amounts);
-    if (refusal?.code === "unavailable") throw notNow;
-    if (refusal) throw toWorkError(refusal);
+    if (refusal) orNotNow(toWorkError(refusal));
+  }
+
+  #askPerson(remote: RemoteJob, asked: PersonAsked): Promise<Answered> {
+    return this.#waitOnce(remote, asked, () => {
+      const { attempt, ending } = remote;
+      const wish = this.#wishOf(remote.job, asked);
+      const signals = { signal: ending.signal, given: undefined };
+      return this.#runtime.askPerson(attempt, wish, signals).catch(orNotNow);
+    });
+  }
+
+  /** A request that is repeated on a new connection waits for the same answer. */
+  #waitOnce<Value>(
+    { waits }: RemoteJob,
+    { requestId }: Asked,
+    start: () => Promise<Value>,
+  ): Promise<Value> {
+    // The same id is the same request, so that the answer has the same type.
+    const known = waits.get(requestId) as Promise<Value> | undefined;
+    if (known !== undefined) return known;
+    const { waitsMax } = limits;
+    if (this.#waits >= waitsMax) {
+      const message = `the jobs of one worker wait for at most ${waitsMax} answers and children`;
+      throw new WorkError("limit_reached", message);
+    }
+    const answered = start();
+    this.#waits += 1;
+    waits.set(requestId, answered);
+    const settled = (): void => {
+      this.#waits -= 1;
+      waits.delete(requestId);
+    };
+    answered.then(settled, settled);
+    return answered;
+  }
+
+  #wishOf({ agent }: Job, asked: PersonAsked): Wish {
+    const { key, timeoutSeconds } = asked;
+    // A value that is not a number is refused below.
+    const timeoutMs = typeof timeoutSeconds === "number" ? timeoutSeconds * 1_000 : timeoutSeconds;
+    if (asked.type === "ask") return readAsk("", asked.prompt, { ...asked, key, timeoutMs });
+    const offer = this.offers.find((each) => fullName(each) === agent);
+    requireMayRequestScope(agent, offer?.mayRequestScope);
+    return readScopeRequest("", { ...asked, read: asked.readPatterns, key, timeoutMs });
+  }
+
+  /** The request that waits for the question is answered with `question_closed`. */
+  async #withdraw({ jobId, attempt }: Attempt, key: string): Promise<void> {
+    const asker = { of: "job", jobId, attempt } as const;
+    const command = { type: "question.withdraw", asker, key } as const;
+    const { refusal } = await this.#plane.submit(command, { actor: `job/${jobId}` }, () => {});
+    if (refusal) orNotNow(toWorkError(refusal));
   }
 
   #delegate(remote: RemoteJob, asked: Delegation): Promise<Delegated> {
@@ -559,6 +650,10 @@ type Jobs = Parameters<Parameters<Plane["peek"]>[0]>[0]["jobs"];
 /** We shut down. Who asks will ask the next process. */
 const notNow = new Error("the plane is shutting down");
 
+function orNotNow(error: unknown): never {
+  throw error instanceof WorkError && error.code === "unavailable" ? notNow : error;
+}
+
 function heldOf({ job, attempt }: RemoteJob): Held {
   return { jobId: job.id, attempt: attempt.attempt };
 }
@@ -581,7 +676,7 @@ function readAmounts(texts: readonly string[]): readonly Amount[] {
   return texts.map((text) => {
     const amount = parseAmount(text);
     if (amount) return amount;
-    throw new WorkError("invalid_argument", "an amount is written like USD:1.50");
+    throw new WorkError("invalid_argument", "an amount must be written like USD:1.50");
   });
 }
 

@@ -11,6 +11,7 @@ import { collectLines } from "../../testing/collected-lines.ts";
 import { openSession } from "../../testing/commands.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import { openPlane, turns } from "../../testing/test-plane.ts";
+import { resultOf } from "../../testing/test-runtime.ts";
 import { type JobRequest, Runtime, type RuntimeOptions } from "../runtime.ts";
 import { limits } from "./limits.ts";
 import { RemoteWorkers, type RemoteWorkersOptions } from "./remote-workers.ts";
@@ -219,6 +220,27 @@ test("a handler that throws, streams or delegates does so from elsewhere too", a
   assert.match((await lastOf("stream")) ?? "", /"data":"all of it".*"more":false\}; undefined$/);
   assert.match((await lastOf("spend")) ?? "", /"spent"$/);
   assert.match((await lastOf("delegate")) ?? "", /grant_too_wide.*; \{"got":7\}$/);
+});
+
+test("a job elsewhere may have more children than a worker may have requests and events on their way", async () => {
+  await using scene = await Scene.open();
+  const { promise: go, resolve: letGo } = Promise.withResolvers<void>();
+  using _child = scene.runtime.registerAgent("child", () => go);
+  const count = Math.max(limits.requestsMax, limits.unacknowledgedMax) + 1;
+  const program = programOf(async (_, context) => {
+    const children: Promise<unknown>[] = [];
+    for (let at = 0; at < count; at += 1) {
+      children.push((await context.delegate({ agent: "child", input: at })).done);
+    }
+    return (await Promise.all(children)).length;
+  });
+  new Cable(scene.workers, program);
+  await turns();
+  const id = await scene.submit({ capabilities: { "agent.delegate": ["child"] } });
+  const ending = scene.runtime.ending(id);
+  while (scene.plane.peek(({ jobs }) => jobs.byId.size) <= count) await turns(60);
+  letGo();
+  assert.equal(resultOf(await ending), count);
 });
 
 test("[ARCP-178] a job elsewhere may ask anew for a child that was interrupted, and for no other by the same name", async () => {
@@ -489,6 +511,25 @@ test("the newer connection of a worker takes the place of the older; another's d
   assert.deepEqual(await scene.told(id), [begun, one, two, '"done"']);
   assert.deepEqual([older.refused, newer.refused], [[], []]);
   assert.equal(older.passed.at(-1), "refused");
+});
+
+test("an offer that arrives after that of a newer connection takes no job away", async () => {
+  await using scene = await Scene.open();
+  const gate = new Gate();
+  const program = programOf(gate.handler);
+  new Cable(scene.workers, program);
+  await turns();
+  const delayed = new Cable(scene.workers, program, { isFlowing: false });
+  new Cable(scene.workers, program);
+  await turns(10);
+  const id = await scene.submit();
+  await turns(10);
+  delayed.flow(true);
+  await turns(10);
+  gate.open();
+  await turns(20);
+  assert.deepEqual(await scene.told(id), [begun, one, two, '"done"']);
+  assert.equal(gate.starts, 1);
 });
 
 test("cancellation reaches a worker, also one that was cut off when it was asked for", async () => {

@@ -119,6 +119,9 @@ export class RemoteWorkers implements Disposable {
         const message = "what a process offers does not change; connect with another worker_id";
         return { code: "malformed", message };
       }
+      if (known.worker.hasReplaced(said)) {
+        return { code: "superseded", message: "this worker has a newer connection" };
+      }
       known.worker.attach(link, said);
       return known.worker;
     }
@@ -201,8 +204,13 @@ export class RemoteWorkers implements Disposable {
   }
 }
 
-function toOffer({ name, version, isIdempotent }: WorkerOffer): Offer {
-  return { name, ...(version !== undefined && { version }), isRepeatable: isIdempotent };
+function toOffer({ name, version, isIdempotent, mayRequestScope }: WorkerOffer): Offer {
+  return {
+    name,
+    ...(version !== undefined && { version }),
+    isRepeatable: isIdempotent,
+    mayRequestScope,
+  };
 }
 
 function fullNameOf(offer: WorkerOffer): string {
@@ -212,7 +220,7 @@ function fullNameOf(offer: WorkerOffer): string {
 function isSame(ones: readonly Offer[], others: readonly Offer[]): boolean {
   const print = (offers: readonly Offer[]): string =>
     offers
-      .map((offer) => `${fullName(offer)} ${offer.isRepeatable}`)
+      .map((offer) => `${fullName(offer)} ${offer.isRepeatable} ${offer.mayRequestScope}`)
       .sort()
       .join();
   return print(ones) === print(others);
