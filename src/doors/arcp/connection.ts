@@ -85,13 +85,15 @@ export class Connection implements Outlet {
   #isLagTold = false;
   /** Jobs of the session keep to its pace while it is connected. */
   #following: Disposable | undefined;
+  /** Bytes of answers since the caller was last seen to read. */
+  #answeredBytes = 0;
   /** What its requests have taken since others had their turn. */
   #busyMs = 0;
   #hasSaidGoodbye = false;
   /** Whether the other side did. */
   #hasPeerLeft = false;
   readonly #families = new Map<VendorFamily, ReturnType<VendorFamily["attach"]>>();
-  /** Resolves when it is kept that the session has no connection. */
+  /** Resolves when the log has stored that the session has no connection. */
   #detached: Promise<void> | undefined;
   readonly #closing = new AbortController();
   readonly #done = Promise.withResolvers<void>();
@@ -155,9 +157,14 @@ export class Connection implements Outlet {
     return waiting ?? this.#session?.telling.room ?? this.#unread() ?? this.#takeTurns();
   }
 
-  /** Whoever does not read its answers is asked nothing more until it does. */
+  /**
+   * Stops reading from a caller that does not read its answers, until it does. Unread events do not count: a caller
+   * that is behind with them may still cancel their job.
+   */
   #unread(): Promise<void> | undefined {
-    return this.hasRoom ? undefined : this.#transport.drained();
+    if (this.#answeredBytes <= limits.unreadBytesMax && this.hasRoom) return undefined;
+    this.#answeredBytes = 0;
+    return this.#transport.drained();
   }
 
   #takeTurns(): Promise<void> | undefined {
@@ -203,7 +210,8 @@ export class Connection implements Outlet {
       case "leave": {
         const { reply, reason } = effect;
         if (reply) this.#inOrder(() => this.#say("session.closed", printFarewell({ reason })));
-        // Now, and not when the transport is down: a peer that says goodbye and reads nothing more delays that.
+        // Done now and not when the transport is closed, because a peer that says goodbye and reads nothing more
+        // delays that.
         this.#hasPeerLeft = true;
         this.#detach();
         void this.#closeInTime();
@@ -432,7 +440,7 @@ export class Connection implements Outlet {
     this.#done.resolve(this.#detached);
   }
 
-  /** Once: the session is no longer this connection's. */
+  /** Runs once: afterwards the session no longer belongs to this connection. */
   #detach(): void {
     const session = this.#session;
     if (!session || this.#detached !== undefined) return;
@@ -447,7 +455,7 @@ export class Connection implements Outlet {
       .then(() => undefined, this.#options.onFault);
   }
 
-  /** What the other side said goodbye to is not kept for it for long, whether it reads its last answers or not. */
+  /** After a goodbye the session is kept only for a short time, whether the client reads its last answers or not. */
   async #closeInTime(): Promise<void> {
     const { clock } = this.#options;
     const closeAtMs = clock.nowMs() + limits.farewellMs;
@@ -506,7 +514,9 @@ export class Connection implements Outlet {
     const id = printId("envelope", this.#parts.newUlid());
     const sessionId = this.#session?.sessionId;
     this.#saidAtMs = this.#options.clock.nowMs();
-    this.#sendText(printFrame({ id, type, sessionId, ...about }, JSON.stringify(payload)));
+    const text = printFrame({ id, type, sessionId, ...about }, JSON.stringify(payload));
+    this.#answeredBytes += text.length;
+    this.#sendText(text);
   }
 
   #sendText(text: string): void {

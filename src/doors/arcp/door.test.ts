@@ -106,9 +106,12 @@ test("[ARCP-20] [PYR-6] [ARCP-83] [ARCP-19] answers come in the order of the req
     ids.push(await peer.send("job.submit", { agent: isKnown ? "echo" : "nobody", input: count }));
     if (count % 8 === 0) ids.push(await peer.send("session.list_jobs", {}));
   }
+  const answers = (): readonly string[] =>
+    peer.told.flatMap(({ payload }) => payload.request_id ?? []);
+  // A connection that took long lets others run before its next frame.
+  await waitUntil(() => answers().length === ids.length);
   await turns(12);
-  const answers = peer.told.flatMap(({ payload }) => payload.request_id ?? []);
-  assert.deepEqual(answers, ids);
+  assert.deepEqual(answers(), ids);
   const seen = new Set<string>();
   for (const { type, job_id = "" } of peer.told) {
     if (type === "job.accepted") seen.add(job_id);

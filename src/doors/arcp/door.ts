@@ -19,7 +19,10 @@ export type Accepted = {
 };
 
 export interface ArcpDoor extends AsyncDisposable {
-  /** Whoever is at its other end may say hello. `onWelcome` is called when it has shown a valid token. */
+  /**
+   * Serves a new connection, whose peer may open or resume a session. `onWelcome` is called when the peer has shown a
+   * valid token.
+   */
   accept(transport: Transport, onWelcome?: () => void): Accepted;
   readonly connections: number;
   /** Tells everybody that it shuts down. They may leave by themselves. */

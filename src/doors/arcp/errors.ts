@@ -1,5 +1,5 @@
-/** What went wrong with work, in the protocol's words. */
-import type { Failure, Refusal } from "../../core/index.ts";
+/** Errors of jobs, translated to ARCP's codes. */
+import type { CoordinationCode, Failure, Refusal } from "../../core/index.ts";
 import { toWorkError, type WorkErrorCode } from "../../runtime/index.ts";
 import {
   ArcpError,
@@ -11,26 +11,14 @@ import {
   workCodes,
 } from "../../wire/arcp/index.ts";
 
-/** Codes of coordination: no job meets them. Should one be met, it is our fault. */
-type CoordinationCode =
-  | "agent_not_found"
-  | "agent_dead"
-  | "lease_held"
-  | "lease_not_found"
-  | "token_mismatch"
-  | "task_not_found"
-  | "task_not_claimed"
-  | "task_claimed_by_another"
-  | "claim_lost"
-  | "task_ended"
-  | "task_not_dead"
-  | "no_task";
-
-/** Every code that work can end with has a word in ARCP: leave one out of the table, and this does not compile. */
+/**
+ * Every code that a job can fail with has a code in ARCP: if one is missing in the table, this does not compile. No
+ * job fails with a code of leases or elections; if one does, it is an internal error.
+ */
 const codes: Readonly<Record<Exclude<WorkErrorCode, CoordinationCode>, ErrorCode>> = workCodes;
 
 export function toArcpError(refusal: Refusal, about: JsonObject = {}): ArcpError {
-  // The protocol has no code for it. Callers learn from this one that the fault is not ours, and that waiting helps.
+  // ARCP has no code for a limit. The original code in the details tells callers that they can retry later.
   const original = refusal.code === "limit_reached" ? { original_code: refusal.code } : {};
   const { code, message, details, retryable } = toWorkError(refusal, { ...about, ...original });
   const arcpCode = Object.hasOwn(codes, code) ? arcpCodeOf(code) : "INTERNAL_ERROR";

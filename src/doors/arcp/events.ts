@@ -1,6 +1,6 @@
 /**
- * Events of jobs as ARCP has them (run-context §5.2). Kinds that both have are printed as they were stored, without a
- * look at the body: events come by the thousand.
+ * Translates events of jobs to ARCP's (run-context §5.2). Events of kinds that both vocabularies have are printed as
+ * they were stored, without parsing the body, because there are thousands of them.
  */
 import { arcpCodeOf, isObject, type JsonObject, printError } from "../../wire/arcp/index.ts";
 
@@ -10,7 +10,9 @@ export type ArcpEvent = {
   readonly body: string;
 };
 
-/** The same in both; `artifact_ref` is ARCP's own, and stored by agents that speak its words. */
+/**
+ * Kinds that are the same in both vocabularies. `artifact_ref` is ARCP's own; agents that use ARCP's names store it.
+ */
 const shared: ReadonlySet<string> = new Set([
   "log",
   "thought",
@@ -51,7 +53,7 @@ export function encodeEvent(kind: string, body: string): ArcpEvent {
   }
 }
 
-/** Words alone: ARCP wants a number in a `progress`. */
+/** Progress without a number: ARCP requires a number in `progress`. */
 function encodeProgress({ message, ...rest }: JsonObject): ArcpEvent {
   const body = { phase: "progress", message, ...rest };
   return { kind: "status", body: JSON.stringify(body) };

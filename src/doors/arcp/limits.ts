@@ -5,6 +5,8 @@ export const limits = {
   entriesBehindMax: 1_000,
   /** Answers that wait to be sent. Who is owed more is not read before some have left. */
   answersMax: 128,
+  /** Bytes of unread answers at which the door stops reading from the caller. */
+  unreadBytesMax: 65_536,
   /** Whoever takes so much of our time at once lets others have theirs before the next request. */
   turnMs: 10,
   /** A result that was streamed, put together for a session that takes no pieces. */
@@ -24,7 +26,7 @@ export const limits = {
   helloBytesMax: 65_536,
   /** Entries that are read at a time, by who replays a log. */
   replayEntries: 500,
-  /** How long the answers that are still to be sent have, once the other side has said goodbye. */
+  /** How long the door keeps sending queued answers after the client said goodbye. */
   farewellMs: 2_000,
   heartbeatMs: 30_000,
   resumeWindowMs: 600_000,

@@ -1,4 +1,4 @@
-/** Questions of jobs, as those who follow the jobs see and answer them. */
+/** Clients that subscribe to a job see its questions and answer them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JobContext } from "../../arcp-context.ts";

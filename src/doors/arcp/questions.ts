@@ -1,4 +1,4 @@
-/** Answers to the questions of jobs, from whoever may see the job. */
+/** Accepts answers to the questions of a job from clients that may see the job. */
 import {
   isQuestionSeenBy,
   type Question,
@@ -12,16 +12,16 @@ import type { JsonObject, QuestionAnswer } from "../../wire/arcp/index.ts";
 
 export type Answerer = {
   readonly principal: string;
-  /** Whether the principal may see a job of another's. */
+  /** Whether the principal may see jobs of other principals. */
   readonly maySee: boolean;
 };
 
-/** Refused, or how far the log must be durable before the answer counts. */
+/** A refusal, or the log sequence that must be durable before the answer is confirmed. */
 export type Answered =
   | { readonly needs: number; readonly refusal?: never }
   | { readonly refusal: Refusal; readonly details: JsonObject };
 
-/** Decides at once. A question of another job than the one that is named is not there. */
+/** Decides immediately. A question of another job counts as not found. */
 export function answerQuestion(
   plane: Plane,
   { jobId, questionId, answer, idempotencyKey: key }: QuestionAnswer,
@@ -37,7 +37,7 @@ export function answerQuestion(
   }
   const problem = question.state === "open" ? problemOf(question, answer) : undefined;
   if (problem !== undefined) {
-    const message = `question ${questionId}: the answer ${problem}`;
+    const message = `question ${questionId}: the answer is not valid: ${problem}`;
     return refused({ code: "answer_invalid", message });
   }
   const command = {
@@ -57,7 +57,7 @@ function problemOf({ expects }: Question, answer: unknown): string | undefined {
   return expects.of === "json" ? problemOfAnswer(JSON.parse(expects.schema), answer) : undefined;
 }
 
-/** ARCP has one code for all that is wrong with a request: the details say which it is, and who was first. */
+/** ARCP has one code for every invalid request. The details have our code, and the message says who answered first. */
 function refused(refusal: Refusal): Answered {
   const { code, question } = refusal;
   return { refusal, details: { original_code: code, ...(question && endOf(question)) } };

@@ -240,7 +240,7 @@ function cancel(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): v
   asking.telling.answer(() => asking.send("job.cancelled", payload, about), place);
 }
 
-/** Who may subscribe to a job may answer its questions: it sees them. */
+/** A client that may subscribe to a job sees its questions, and may answer them. */
 function answer(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): void {
   const read = readAnswer(envelope);
   if (read.problem) return refuse(asking, envelope.id, invalid(read.problem));

@@ -21,7 +21,7 @@ export type Verify = (
 /** How somebody wants to see a job that another principal asked for. */
 export type Observation = "list" | "subscribe";
 
-/** The session that a message of a vendor came in, for its handler. */
+/** The session in which a vendor message was received, for its handler. */
 export type SessionContext = {
   readonly sessionId: string;
   readonly principal: string;

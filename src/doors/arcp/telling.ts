@@ -27,7 +27,7 @@ import { entriesOf, type ReadStream } from "./numbered.ts";
 
 /** How it gets to whoever is connected. */
 export interface Outlet {
-  /** Whether more may wait to be sent. */
+  /** Whether more can be queued. */
   readonly hasRoom: boolean;
   drained(): Promise<void>;
   /** One entry under its number. Answers a promise if it must be put together first. */
@@ -375,7 +375,8 @@ export class Telling {
       if (!stretch.isRecalled) await this.#sendAnswers(entry.sequence - 1);
       await outlet.tell(entry, number);
       this.#told = number;
-      if (!outlet.hasRoom) await outlet.drained();
+      // The log has the rest: nothing is printed before it can be sent.
+      await outlet.drained();
     }
   }
 

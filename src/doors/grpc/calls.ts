@@ -10,7 +10,14 @@ import type {
   TaskId,
 } from "../../core/index.ts";
 import type { Caller, Outcome, Plane } from "../../plane/index.ts";
-import type { AgentInfo, Task as WireTask } from "../../wire/agentkeeper/index.ts";
+import { type AgentInfo, Task as WireTask } from "../../wire/agentkeeper/index.ts";
+import {
+  joinPieces,
+  type Pieces,
+  piecesOfBase64,
+  piecesOfBytes,
+  piecesOfField,
+} from "../../wire/grpc/index.ts";
 import type { Connection } from "./connection.ts";
 import { encodeAgent, encodeTask } from "./encode.ts";
 import type { ServerCall } from "./server.ts";
@@ -70,6 +77,24 @@ export function heldLease({ leases }: State, taskId: TaskId): Lease {
   if (!lease) throw new Error(`nobody holds ${taskId}`);
   return lease;
 }
+
+export type WholeTask = { readonly task: Task; readonly input: string; readonly output: string };
+
+/** A task with its input and output as they are now. */
+export function lookAtTask({ inputs, outputs }: State["tasks"], task: Task): WholeTask {
+  return { task, input: inputs.get(task.id) ?? "", output: outputs.get(task.id) ?? "" };
+}
+
+/** Encodes a task as the field with that number. Input and output are not copied. */
+export function taskInPieces(number: number, { task, input, output }: WholeTask): Pieces {
+  const parts = [piecesOfBytes(WireTask.encode(encodeTask(task)).finish())];
+  if (input !== "") parts.push(piecesOfField(taskFields.input, piecesOfBase64(input)));
+  if (output !== "") parts.push(piecesOfField(taskFields.output, piecesOfBase64(output)));
+  return piecesOfField(number, joinPieces(parts));
+}
+
+/** Their numbers in the message Task. */
+const taskFields = { input: 3, output: 4 } as const;
 
 export function wholeTask({ inputs, outputs }: State["tasks"], task: Task): WireTask {
   return encodeTask(task, { input: inputs.get(task.id), output: outputs.get(task.id) });

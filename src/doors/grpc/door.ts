@@ -29,16 +29,16 @@ export type GrpcDoorOptions = {
   readonly ask?: AskModel;
   readonly places: readonly Place[];
   readonly about: About;
-  /** Shared with the other doors of the process; its own, if absent. */
+  /** The budgets that all doors of the process share; the door makes its own if absent. */
   readonly budgets?: ByteBudgets;
   /**
-   * Whether the `authorization` of a call shows the local token. Nobody has to show it: it keeps a connection from
-   * being closed for another's.
+   * Whether the `authorization` of a call contains the local token. The token is optional: it protects the connection
+   * from being closed to make room for another.
    */
   readonly isToken?: (authorization: string) => boolean;
   /** How long a request may take to be complete; `limits.requestMs` if absent. */
   readonly requestMs?: number;
-  /** For each place listened in; `limits.connectionsMax` if absent. */
+  /** Connections for each listen address; `limits.connectionsMax` if absent. */
   readonly connectionsMax?: number;
   /** By default, and at most, 2,000,000 bytes each. */
   readonly taskLimits?: Partial<TaskLimits>;

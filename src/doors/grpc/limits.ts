@@ -7,7 +7,7 @@ export const limits = {
   listBytesMax: 4_000_000,
   /** A watch and a waiting claim take a stream each, and one process shares one connection. */
   streamsMax: 4_096,
-  /** For each place listened in. Half of them are kept for callers that show the token. */
+  /** Connections for each listen address. Half of them are reserved for callers that show the token. */
   connectionsMax: 4_096,
   /** What one connection may hold in the HTTP/2 layer, in MB. */
   sessionMemoryMax: 64,
@@ -15,14 +15,16 @@ export const limits = {
   windowBytes: 1_048_576,
   /** How long a request may take to be complete, as over HTTP. */
   requestMs: 30_000,
-  /** How often it is looked at whether that time has passed. */
+  /** How often calls are checked for this time limit. */
   checkMs: 1_000,
-  /** What a call that is answered takes in memory until its caller has read the answer, besides the answer. */
+  /** Memory for an answered call until its caller has read the answer, besides the answer itself. */
   callBytes: 4_096,
-  /** Calls of one connection at a time whose replies may be megabytes long. Others wait for them. */
+  /** The size of one piece of a long reply. For a caller that does not read, only one piece is held. */
+  pieceBytes: 32_768,
+  /** Memory for each row of a long list until it is encoded. Most of a row is in the state anyway. */
+  rowBytes: 256,
+  /** Calls of one connection with long unread replies at a time. Further ones wait. */
   longCallsMax: 8,
-  /** The same, of all connections: together they may need 128 MB before they are answered. */
-  longCallsTotal: 32,
   /** Streams that a connection may open and that never become calls: malformed headers, or too many. */
   unseenStreamsMax: 16,
   /** A connection that has not spoken HTTP/2 by then is closed. */

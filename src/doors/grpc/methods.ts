@@ -18,22 +18,34 @@ import {
   TaskServiceDefinition,
   type Task as WireTask,
 } from "../../wire/agentkeeper/index.ts";
+import type { Pieces } from "../../wire/grpc/index.ts";
 import {
   agentInfo,
   type Call,
   caller,
   gone,
   heldLease,
+  lookAtTask,
   notFound,
   only,
   publish,
+  taskInPieces,
+  type WholeTask,
   wholeTask,
 } from "./calls.ts";
 import type { Connection } from "./connection.ts";
 import * as decode from "./decode.ts";
 import { encodeElection, encodeLease, encodePolicy, hasStatus } from "./encode.ts";
 import { limits } from "./limits.ts";
-import { type Answer, type StreamEnd, serverStream, unary } from "./method.ts";
+import {
+  type Answer,
+  rowsInPieces,
+  type StreamEnd,
+  serverStream,
+  unary,
+  unaryInPieces,
+  unaryList,
+} from "./method.ts";
 import type { Method } from "./server.ts";
 import { watchElection, watchTopics } from "./watch.ts";
 
@@ -44,10 +56,7 @@ export type Find = (question: FindQuery, asked?: Asked) => readonly AgentId[];
 export type AskModel = (query: string) => Promise<Asked>;
 
 /** For methods that answer with a list. */
-const asList = { replyBytesMax: limits.listBytesMax, isLong: true } as const;
-
-/** For methods that answer with one thing of up to megabytes. */
-const asWhole = { replyBytesMax: limits.replyBytesMax, isLong: true } as const;
+const asList = { replyBytesMax: limits.listBytesMax } as const;
 
 export type MethodOptions = {
   readonly find: Find;
@@ -97,9 +106,10 @@ function registryMethods(plane: Plane, find: Find, ask?: AskModel): Method<Conne
       });
       return agent ? { value: { agent } } : notFound("agent", agentId.value);
     }),
-    unary(
+    unaryList(
       fullName,
       methods.find,
+      "agents",
       async (request) => {
         const question = decode.decodeFind(request);
         if (question.refusal) return question;
@@ -189,9 +199,10 @@ function entitlementMethods(plane: Plane): Method<Connection>[] {
       const command = decode.decodeDeletePolicy(request);
       return command.refusal ? command : publish(plane, command.value, call, () => ({}));
     }),
-    unary(
+    unaryList(
       fullName,
       methods.listPolicies,
+      "policies",
       async ({ subjectPrefix }) => {
         const wanted = (policy: Policy): boolean => policy.subject.startsWith(subjectPrefix);
         const fitting = await plane.read(({ entitlements }) =>
@@ -247,26 +258,21 @@ function taskMethods(plane: Plane, taskLimits: decode.TaskLimits): Method<Connec
       const command = decode.decodeFailTask(request);
       return command.refusal ? command : publish(plane, command.value, call, () => ({}));
     }),
-    unary(
-      fullName,
-      methods.getTask,
-      async (request) => {
-        const taskId = decode.decodeTaskId(request);
-        if (taskId.refusal) return taskId;
-        const task = await plane.read(({ tasks }) => {
-          const found = tasks.byId.get(taskId.value);
-          return found && wholeTask(tasks, found);
-        });
-        return task ? { value: { task } } : notFound("task", taskId.value);
-      },
-      asWhole,
-    ),
-    unary(
+    unaryInPieces(fullName, methods.getTask, async (request) => {
+      const taskId = decode.decodeTaskId(request);
+      if (taskId.refusal) return taskId;
+      const task = await plane.read(({ tasks }) => {
+        const found = tasks.byId.get(taskId.value);
+        return found && lookAtTask(tasks, found);
+      });
+      return task ? { value: taskInPieces(taskField, task) } : notFound("task", taskId.value);
+    }),
+    unaryInPieces(
       fullName,
       methods.listTasks,
-      async ({ status }) => {
+      async ({ status }, call: Call) => {
         const wanted = (task: Task): boolean => status === 0 || hasStatus(task, status);
-        return plane.read(({ tasks }) => {
+        const found = await plane.read(({ tasks }): Answer<readonly WholeTask[]> => {
           const fitting = gather(tasks.byId.values().filter(wanted), ({ id }) => {
             const input = tasks.inputs.get(id)?.length ?? 0;
             const output = tasks.outputs.get(id)?.length ?? 0;
@@ -274,13 +280,19 @@ function taskMethods(plane: Plane, taskLimits: decode.TaskLimits): Method<Connec
           });
           if (fitting.refusal) return fitting;
           const sorted = fitting.value.sort(byCreation);
-          return { value: { tasks: sorted.map((task) => wholeTask(tasks, task)) } };
+          return { value: sorted.map((task) => lookAtTask(tasks, task)) };
         });
+        if (found.refusal) return found;
+        const inPieces = (task: WholeTask): Pieces => taskInPieces(taskField, task);
+        return { value: await rowsInPieces(found.value, inPieces, call) };
       },
       asList,
     ),
   ];
 }
+
+/** The number of `task` in GetTaskResponse, and of `tasks` in ListTasksResponse. */
+const taskField = 1;
 
 /** Waits for a task. One that was claimed for a caller who is gone by then goes back to its place. */
 async function claim(
@@ -323,7 +335,7 @@ function gather<Item>(items: Iterable<Item>, bytesOf: (item: Item) => number): A
   for (const item of items) {
     bytes += bytesOf(item);
     if (bytes > limits.listBytesMax) {
-      const message = `the reply would exceed ${limits.listBytesMax} bytes; ask for fewer`;
+      const message = `the reply would exceed ${limits.listBytesMax} bytes; ask for fewer items`;
       return { refusal: { code: "limit_reached", message } };
     }
     found.push(item);

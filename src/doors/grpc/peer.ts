@@ -13,32 +13,6 @@ import {
 } from "../../transport/index.ts";
 import { limits } from "./limits.ts";
 
-/** The calls with long replies that run now, on all connections. Each may need megabytes before it is answered. */
-export class LongCalls {
-  #running = 0;
-  readonly #waiting = new Set<() => void>();
-
-  /** Whether one more may run; if not, `retry` is called when that may have changed. */
-  enter(retry: () => void): boolean {
-    if (this.#running >= limits.longCallsTotal) {
-      this.#waiting.add(retry);
-      return false;
-    }
-    this.#running += 1;
-    return true;
-  }
-
-  leave(): void {
-    this.#running -= 1;
-    for (const retry of this.#waiting) {
-      if (this.#running >= limits.longCallsTotal) return;
-      // A connection that is gone by now has nothing to run.
-      this.#waiting.delete(retry);
-      retry();
-    }
-  }
-}
-
 /** A call that waits. `run` does nothing if the call is over by then. */
 type LongCall = { readonly bytes: number; readonly run: () => Promise<void> };
 
@@ -51,13 +25,12 @@ export class Peer<Connection> {
   readonly unfinished: ByteAccount;
   readonly #session: ServerHttp2Session;
   readonly #socket: Socket;
-  readonly #longCallsOfAll: LongCalls;
   readonly #longCalls: LongCall[] = [];
   #longCallsRunning = 0;
   #isWaitingForReader = false;
   #streamsSeen = 0;
   #lastStreamId = 0;
-  /** A stream that was opened, and that we were not told of when last looked at. */
+  /** The id of a stream that was open at the last check, and that Node had not reported. */
   #suspectStreamId = 0;
 
   constructor(parts: {
@@ -66,11 +39,9 @@ export class Peer<Connection> {
     readonly connection: Connection;
     readonly seat: ConnectionSeat;
     readonly budgets: ByteBudgets;
-    readonly longCalls: LongCalls;
-    /** Ends the calls that are answered, and whose answers the caller does not read. */
+    /** Ends the answered calls whose answers the caller does not read. */
     readonly endUnread: () => void;
   }) {
-    this.#longCallsOfAll = parts.longCalls;
     this.#session = parts.session;
     this.#socket = parts.socket;
     this.connection = parts.connection;
@@ -112,14 +83,14 @@ export class Peer<Connection> {
   checkStreams(): void {
     const { lastProcStreamID: last = 0 } = this.#session.state;
     if (last <= this.#lastStreamId) return;
-    // Not at the first look: the rest of the headers may be on its way.
+    // Only at the second check: at the first, the rest of the headers may still be on its way.
     if (last === this.#suspectStreamId) this.cutOff();
     else this.#suspectStreamId = last;
   }
 
   /**
-   * Runs a call whose reply may be long: a few at a time, and none while the caller leaves much unread. Otherwise a
-   * hundred bytes of requests would ask for megabytes of replies each.
+   * Runs a call whose reply may be long: a few at a time, and none while the caller leaves much unread. A call runs
+   * until its caller has read the reply.
    */
   runLong(bytes: number, run: () => Promise<void>): void {
     this.#longCalls.push({ bytes, run });
@@ -130,19 +101,17 @@ export class Peer<Connection> {
   readonly #runNext = (): void => {
     while (this.#longCalls.length > 0 && this.#longCallsRunning < limits.longCallsMax) {
       if (this.#isWaitingForReader || this.#waitForReader()) return;
-      if (!this.#longCallsOfAll.enter(this.#runNext)) return;
       const next = this.#longCalls.shift();
       this.unfinished.remove(next?.bytes ?? 0);
       this.#longCallsRunning += 1;
       void next?.run().finally(() => {
         this.#longCallsRunning -= 1;
-        this.#longCallsOfAll.leave();
         this.#runNext();
       });
     }
   };
 
-  /** Whether the caller must read first. */
+  /** Whether the caller must read replies before more calls run. */
   #waitForReader(): boolean {
     const read = this.unread.untilUnderShare();
     if (!read) return false;
@@ -155,10 +124,10 @@ export class Peer<Connection> {
   }
 }
 
-/** Closes a connection now, with a GOAWAY that asks for less. */
+/** Closes a connection now, with a GOAWAY of code ENHANCE_YOUR_CALM. */
 export function cutOff(session: ServerHttp2Session, socket: Socket): void {
   const code = constants.NGHTTP2_ENHANCE_YOUR_CALM;
-  session.destroy(new Error("the connection takes more than its share"), code);
+  session.destroy(new Error("the connection exceeded a limit"), code);
   // A session that is destroyed still waits for its peer; a socket does not.
   setImmediate(() => socket.destroy());
 }

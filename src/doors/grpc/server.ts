@@ -22,6 +22,8 @@ import {
 } from "../../transport/index.ts";
 import {
   frame,
+  frameHead,
+  type Pieces,
   parseTimeoutMs,
   printStatusMessage,
   type StatusName,
@@ -29,14 +31,14 @@ import {
   Unframer,
 } from "../../wire/grpc/index.ts";
 import { limits } from "./limits.ts";
-import { cutOff, LongCalls, Peer } from "./peer.ts";
+import { cutOff, Peer } from "./peer.ts";
 
 /** What the server does with one path. `Connection` is what the door keeps for each connection. */
 export type Method<Connection> = {
   readonly path: string;
   /** Whether each message gets an answer of its own; else there is one message. */
   readonly isExchange: boolean;
-  /** Whether a short request may have a reply of megabytes. Of these a connection has a few at a time. */
+  /** Whether the reply may be megabytes long. A connection has only a few such calls in progress at a time. */
   readonly isLong?: boolean;
   /**
    * A complete message has arrived. Called in the order in which messages arrive on a connection; the
@@ -50,11 +52,11 @@ type ServerOptions<Connection> = {
   readonly places: readonly Place[];
   readonly budgets: ByteBudgets;
   readonly makeConnection: () => Connection;
-  /** Whether the `authorization` of a call shows the token. Nobody has to show it. */
+  /** Whether the `authorization` of a call contains the token, which is optional. */
   readonly isToken: (authorization: string) => boolean;
   /** How long a request may take to be complete. */
   readonly requestMs: number;
-  /** For each place. */
+  /** For each listen address. */
   readonly connectionsMax: number;
   readonly onCall: (path: string, connection: Connection) => void;
   readonly onFault: (fault: unknown, path: string) => void;
@@ -81,11 +83,10 @@ export class GrpcServer<Connection> implements AsyncDisposable {
   readonly #options: ServerOptions<Connection>;
   readonly #methods: ReadonlyMap<string, Method<Connection>>;
   readonly #peers = new Map<ServerHttp2Session, Peer<Connection>>();
-  readonly #longCalls = new LongCalls();
   readonly #sockets = new Set<Socket>();
   readonly #calls = new Set<ServerCall<Connection>>();
   #listening: Listening = { servers: [], places: [] };
-  /** The socket whose session is being made: Node hands out sessions without it. */
+  /** The socket whose HTTP/2 session is being made, because Node's session event does not contain it. */
   #arriving: Socket | undefined;
   #checking: NodeJS.Timeout | undefined;
   #isClosing = false;
@@ -140,7 +141,7 @@ export class GrpcServer<Connection> implements AsyncDisposable {
     const places = new ConnectionLimit(this.#options);
     // Before Node's own listener, which makes the session at once.
     server.prependListener("connection", (socket: Socket) => {
-      // A peer that vanished without a word is noticed in the end, and its claims and watches forgotten.
+      // Detects a peer that vanished without closing the connection, so that its claims and watches end.
       socket.setKeepAlive(true, limits.keepAliveMs);
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
@@ -157,7 +158,7 @@ export class GrpcServer<Connection> implements AsyncDisposable {
   }
 
   #greet(session: ServerHttp2Session, socket: Socket, places: ConnectionLimit): void {
-    // A Unix socket has no address: who can open it is this user.
+    // A Unix socket has no address. Only this user can open it.
     const isTrusted = socket.remoteAddress === undefined;
     const seat = places.admit({ close: () => peer?.cutOff(), isTrusted });
     const peer =
@@ -168,7 +169,6 @@ export class GrpcServer<Connection> implements AsyncDisposable {
         seat,
         connection: this.#options.makeConnection(),
         budgets: this.#options.budgets,
-        longCalls: this.#longCalls,
         endUnread: () => this.#endUnread(session),
       });
     if (!peer) return cutOff(session, socket);
@@ -190,7 +190,9 @@ export class GrpcServer<Connection> implements AsyncDisposable {
     for (const call of this.#calls) if (call.peer === peer) call.giveUp();
   }
 
-  /** Ends calls whose requests do not come, and connections that open streams which never become calls. */
+  /**
+   * Ends calls whose requests are not complete in time, and connections that open streams which never become calls.
+   */
   #check(): void {
     const { requestMs } = this.#options;
     const nowMs = performance.now();
@@ -334,6 +336,10 @@ export class ServerCall<Connection> {
   #trailers: Record<string, string> = okTrailers;
   /** What the caller has not read of this call. */
   #unreadBytes = 0;
+  /** What is held until the caller has all of a long reply. */
+  #keptBytes = 0;
+  /** Continues a long reply whose piece was taken. */
+  #delivered: (() => void) | undefined;
   /** Since when the rest of the request is awaited; never, if nothing is. */
   #awaitedSinceMs = Number.POSITIVE_INFINITY;
 
@@ -368,7 +374,11 @@ export class ServerCall<Connection> {
   /** Whether the caller can still be told anything. */
   get isOver(): boolean {
     // A stream that its caller reset is closed at once, and destroyed only later.
-    return this.#isOver || this.#stream.closed || this.#stream.destroyed;
+    return this.#isOver || this.#isGone;
+  }
+
+  get #isGone(): boolean {
+    return this.#stream.closed || this.#stream.destroyed;
   }
 
   /** Whether something may go on for as long as the caller likes: a watch, a claim. */
@@ -400,6 +410,40 @@ export class ServerCall<Connection> {
     this.#isOver = true;
     this.#stream.end(frame(message), this.#wrote);
     this.#hold(message.length + limits.callBytes);
+  }
+
+  /**
+   * The same for a reply of any length: each piece is printed when the caller has taken the one before. Resolves when
+   * the caller has taken all of it, or is gone.
+   */
+  async replyInPieces({ length, heldBytes, print }: Pieces): Promise<void> {
+    if (length <= limits.pieceBytes) return this.reply(Buffer.concat([...print()], length));
+    if (this.isOver) return;
+    this.begin();
+    this.#isOver = true;
+    this.#keptBytes = limits.callBytes + heldBytes;
+    this.#hold(this.#keptBytes);
+    // Sent alone: nothing else is held for a caller whose flow control window is 0.
+    await this.#deliver(frameHead(length));
+    for (const piece of piecesIn(print())) {
+      await this.peer.unread.turn();
+      if (this.#isGone) return;
+      await this.#deliver(piece);
+    }
+    if (!this.#isGone) this.#stream.end();
+  }
+
+  /** Resolves when the bytes have passed the caller's flow control window, or the caller is gone. */
+  #deliver(bytes: Uint8Array): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    if (this.#isGone) return Promise.resolve();
+    this.#delivered = resolve;
+    this.#stream.write(bytes, () => {
+      this.#release(this.#keptBytes);
+      resolve();
+    });
+    this.#hold(bytes.length);
+    return promise;
   }
 
   /** Sends the headers: the caller then knows that it is being served. */
@@ -470,6 +514,7 @@ export class ServerCall<Connection> {
   close(): void {
     this.forget();
     this.#release(0);
+    this.#delivered?.();
   }
 
   #hold(bytes: number): void {
@@ -485,6 +530,21 @@ export class ServerCall<Connection> {
   }
 
   readonly #wrote = (): void => this.#release(this.#stream.writableLength);
+}
+
+/** Joins pieces until they have at least `limits.pieceBytes`. None is encoded before it is asked for. */
+function* piecesIn(printed: Iterable<Uint8Array>): Generator<Uint8Array> {
+  let waiting: Uint8Array[] = [];
+  let length = 0;
+  for (const bytes of printed) {
+    waiting.push(bytes);
+    length += bytes.length;
+    if (length < limits.pieceBytes) continue;
+    yield Buffer.concat(waiting, length);
+    waiting = [];
+    length = 0;
+  }
+  if (length > 0) yield Buffer.concat(waiting, length);
 }
 
 function isGrpc(given: string | undefined): boolean {

@@ -9,13 +9,14 @@ import {
   type Answer,
   type ErrorBody,
   type ErrorCode,
+  isOpen,
   type OperationName,
   type Question,
   request,
   routes,
   type TaskDetail,
 } from "../../wire/api/index.ts";
-import { isOpen, operations, statusOf } from "../../wire/openapi/index.ts";
+import { operations, statusOf } from "../../wire/openapi/index.ts";
 import { limits } from "./limits.ts";
 import { lookInSlices } from "./slices.ts";
 

@@ -2,12 +2,18 @@
 import { performance } from "node:perf_hooks";
 import type { Context, Hono } from "hono";
 import { getCookie, setCookie } from "hono/cookie";
-import { basePath, type Input, type OperationName, routes } from "../../wire/api/index.ts";
+import {
+  basePath,
+  type Input,
+  isOpen,
+  type OperationName,
+  routes,
+  usesToken,
+} from "../../wire/api/index.ts";
 import {
   fieldsInPath,
   hasBody,
   inputSchemaOf,
-  isOpen,
   openApiDocument,
   operations,
   readInput,
@@ -16,6 +22,7 @@ import { type Credentials, cookieName, pageHeader } from "./credentials.ts";
 import { type Decoded, decodeKey, decodePath, decodeQuery, readBody } from "./decode.ts";
 import type { Env } from "./door.ts";
 import { refuse } from "./errors.ts";
+import { type JsonPieces, jsonInPieces } from "./json-pieces.ts";
 import {
   type ApiRefusal,
   type Call,
@@ -28,8 +35,12 @@ type ApiParts = OperationParts & { readonly closing: AbortSignal };
 
 export function addApi(app: Hono<Env>, parts: ApiParts): void {
   const handlers = handlersOf(parts);
-  const document = openApiDocument({ version: parts.about().version });
-  app.get(`${basePath}/openapi.json`, (context) => context.json(document));
+  let document: ReturnType<typeof openApiDocument> | undefined;
+  app.get(`${basePath}/openapi.json`, (context) => {
+    // Made when first needed, because it takes as long as the rest of a start.
+    document ??= openApiDocument({ version: parts.about().version });
+    return context.json(document);
+  });
   for (const name of namesOf(routes)) {
     const { method, path } = routes[name];
     const at = basePath + path.replaceAll(/\{(\w+)\}/g, ":$1");
@@ -60,15 +71,43 @@ function answerer<Name extends OperationName>(
       signal: context.req.raw.signal,
       closing,
       mayWrite,
-      maySee,
+      // An operation that is missing in the lists of `usesToken` tells nobody what is personal.
+      maySee: maySee && usesToken(name),
       ...(key.value === undefined ? {} : { key: key.value }),
     };
     const { value, refusal } = await handlers[name](input.value, call);
     timeline.observeCall(isWaiting(input.value) ? undefined : performance.now() - startedMs);
     if (refusal) return refuse(context, refusal);
     if (name === "openSession") giveCookie(context, credentials);
-    return context.json(value, status);
+    const pieces = jsonInPieces(value);
+    return pieces ? answerInPieces(context, pieces, status) : context.json(value, status);
   };
+}
+
+const utf8 = new TextEncoder();
+
+/** Each piece is encoded when the connection has accepted the one before. */
+function answerInPieces(
+  context: Context<Env>,
+  { heldBytes, print }: JsonPieces,
+  status: 200 | 201,
+): Response {
+  const { outgoing, peer } = context.env;
+  const pieces = print()[Symbol.iterator]();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        await peer?.unread.turn();
+        const { value, done } = pieces.next();
+        if (done) return controller.close();
+        const bytes = utf8.encode(value);
+        controller.enqueue(bytes);
+        peer?.unread.set(heldBytes + bytes.length + (outgoing?.writableLength ?? 0));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return context.body(body, status, { "Content-Type": "application/json" });
 }
 
 function isWaiting(input: object): boolean {

@@ -290,7 +290,7 @@ test("a group without candidates needs nobody, and is neither listed nor counted
   assert.equal((await to.done("listElections", {})).total, 1);
 });
 
-test("what is dismissed is gone until it happens anew, and the log says who dismissed it", async () => {
+test("a dismissed item is hidden until the same happens again, and the log says who dismissed it", async () => {
   const log = new MemoryLog();
   const clock = new ManualClock();
   const says = (to: TestDoor, agentId: string, note: string) =>
@@ -405,6 +405,24 @@ test("an open question comes before everything else, for the user alone, until i
   );
 });
 
+test("a request for access says to which files, and when it closes", async () => {
+  await using to = await openTestDoor();
+  const { id: agent } = await register(to, "reader");
+  const scope = {
+    read: ["docs/**"],
+    writePrefix: "out/",
+    mode: "read_only",
+    ttlMs: 1_000,
+  } as const;
+  const asker = { of: "agent", agentId: agentId(agent) } as const;
+  const ask = { questionId: questionId("q_1"), asker, key: "1", prompt: "to compare" } as const;
+  const rest = { expects: { of: "scope", scope }, timeoutMs: 40_000 } as const;
+  await to.plane.submit({ type: "question.ask", ...ask, ...rest }, me, () => ({}));
+  const [item] = await attention(to);
+  assert.equal(item?.text, "wants to read docs/** and write out/: to compare");
+  assert.equal(item.expiresAtMs, to.clock.nowMs() + 40_000);
+});
+
 test("a job that failed needs a person, unless another job asked for it or somebody cancelled it", async () => {
   await using to = await openTestDoor();
   const failure = { code: "internal", message: "broken", isRetryable: false } as const;
@@ -429,8 +447,8 @@ test("a job that failed needs a person, unless another job asked for it or someb
   assert.deepEqual(
     items.map(({ kind, id, text }) => [kind, id, text]),
     [
-      ["job_failed", "j1", "failed; its events say why"],
-      ["job_failed", "j3", "timed out; its events say why"],
+      ["job_failed", "j1", "failed: broken"],
+      ["job_failed", "j3", "timed out: broken"],
     ],
   );
   const anybody = await to.done("getAttention", {}, { token: null });

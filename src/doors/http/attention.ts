@@ -3,17 +3,22 @@ import {
   type Agent,
   type Dismissal,
   dismissalOf,
+  jobId,
   lastHeard,
   type State,
 } from "../../core/index.ts";
+import type { Plane } from "../../plane/index.ts";
 import {
   type Answer,
   type Attention,
   limits as apiLimits,
+  asksText,
   type Input,
   type Sighting,
 } from "../../wire/api/index.ts";
 import { limits as fileLimits } from "../../wire/status-file/index.ts";
+import { shorten } from "./encode-job.ts";
+import { readFailures } from "./jobs.ts";
 import { limits } from "./limits.ts";
 import type { Call, OperationParts, Reply } from "./operations.ts";
 import { Smallest } from "./pages.ts";
@@ -45,7 +50,7 @@ async function lookFor(
   const able = await Promise.all(
     queues.map(({ tools }) => find({ query: "", tools, limit: 1 }).then(({ hits }) => hits.length)),
   );
-  return slices(plane, turn, function* (state, nowMs) {
+  const needs = await slices(plane, turn, function* (state, nowMs) {
     const notes = new Notes(state.needs, { nowMs, dismissed });
     if (maySee) yield* noteQuestions(notes, state);
     yield* noteSeen(notes, seen, nowMs);
@@ -59,11 +64,30 @@ async function lookFor(
     }
     return yield* notes.print();
   });
+  return { ...needs, items: await explainFailures(plane, needs.items, turn) };
+}
+
+/** Adds to each failed job why it failed. The state does not have the reasons; the log has them. */
+async function explainFailures(
+  plane: Plane,
+  items: readonly Attention[],
+  turn: Turn,
+): Promise<readonly Attention[]> {
+  const failed = items.filter(({ kind }) => kind === "job_failed");
+  if (failed.length === 0) return items;
+  const jobs = await plane.read((state) =>
+    failed.flatMap(({ id }) => state.jobs.byId.get(jobId(id)) ?? []),
+  );
+  const failures = await readFailures(plane, jobs, turn);
+  return items.map((item) => {
+    const why = item.kind === "job_failed" && failures.get(item.id)?.failure?.message;
+    return why ? { ...item, text: `${item.text}: ${shorten(why)}` } : item;
+  });
 }
 
 /** What was found, the longest of each kind. Only what is shown is put into words. */
 class Notes {
-  /** Questions and agents that wait for a person first; then what stopped, and then what may have. */
+  /** Order: questions and agents that wait for a person, then what has failed, then what may have failed. */
   readonly #byKind: Readonly<Record<Kind, Smallest<Note>>> = {
     question: new Smallest(limits.attentionMax),
     agent_waiting: new Smallest(limits.attentionMax),
@@ -76,7 +100,7 @@ class Notes {
   readonly #needs: State["needs"];
   readonly #options: { readonly nowMs: number; readonly dismissed: boolean };
 
-  /** `dismissed`: notes what was dismissed instead of what was not. */
+  /** `dismissed`: lists dismissed items instead of the others. */
   constructor(
     needs: State["needs"],
     options: { readonly nowMs: number; readonly dismissed: boolean },
@@ -126,22 +150,26 @@ function* noteQuestions(notes: Notes, { questions, jobs, registry }: State): Loo
     yield;
     const question = questions.byId.get(id);
     if (!question) continue;
-    const { asker, prompt, askedAtMs: sinceMs } = question;
+    const { asker, prompt, askedAtMs: sinceMs, expiresAtMs, expects } = question;
+    const scope = expects.of === "scope" ? expects.scope : undefined;
     const isJob = asker.of === "job";
     const askerId = isJob ? asker.jobId : asker.agentId;
     const name = isJob
       ? jobs.byId.get(asker.jobId)?.agent
       : registry.agents.get(asker.agentId)?.card.name;
     const who = { kind: asker.of, id: askerId };
+    const closes = expiresAtMs === undefined ? {} : { expiresAtMs };
     const about = { kind: "question", id, name: name ?? askerId, sinceMs, asker: who } as const;
-    yield* notes.add(about, () => asks(prompt));
+    yield* notes.add({ ...about, ...closes }, () => asksText({ prompt, scope }));
   }
 }
 
 /** Whoever is shown is judged as it is shown. */
 function* noteSeen(notes: Notes, seen: readonly Sighting[], nowMs: number): Look<void> {
-  for (const { id, name, state, doing = "", known, sinceMs = nowMs } of seen) {
+  for (const { id, name, state, doing = "", known, sinceMs = nowMs, questionId } of seen) {
     yield;
+    // Its question is already listed.
+    if (questionId !== undefined) continue;
     const source = known[0]?.source ?? "process";
     const about = { id, name, sinceMs };
     switch (state) {
@@ -232,7 +260,7 @@ function* noteUnreachable(notes: Notes, { registry, openedAtMs }: State): Look<v
       id: agent.id,
       name: agent.card.name,
     }));
-    // One that is lost later is news.
+    // The row counts as new again when another agent is lost.
     const sinceMs = members.reduce((latest, { sinceMs }) => Math.max(latest, sinceMs), 0);
     const name = `${card.name} and ${members.length - 1} more`;
     const about = { kind, id: process, name, sinceMs, agents, agentCount: members.length };
@@ -251,7 +279,7 @@ type LostAgent = {
   readonly isUnheard: boolean;
 };
 
-/** What its client calls its process, or what its card says of it; an agent of which neither is known is alone. */
+/** The process that its client or its card names. An agent without either has a row of its own. */
 function processOf({ id, card, process }: Agent): string {
   if (process !== undefined) return `process ${process}`;
   const told = new Map(card.metadata);
@@ -274,8 +302,8 @@ function* noteDeadTasks(notes: Notes, { tasks }: State): Look<void> {
 }
 
 /**
- * A job that failed or timed out, and that no other job waits for: only a person can do something about it. One that
- * was cancelled ended as somebody wanted.
+ * A job that failed or timed out and was not submitted by another job, so that only a person can act on it. Cancelled
+ * jobs are not listed, because somebody wanted them to end.
  */
 function* noteFailedJobs(notes: Notes, { jobs }: State): Look<void> {
   for (const job of jobs.byId.values()) {
@@ -284,10 +312,7 @@ function* noteFailedJobs(notes: Notes, { jobs }: State): Look<void> {
     const { id, status, agent: name, endedAtMs: sinceMs } = job;
     if (status !== "error" && status !== "timed_out") continue;
     const about = { kind: "job_failed", id, name, sinceMs } as const;
-    yield* notes.add(
-      about,
-      () => `${status === "error" ? "failed" : "timed out"}; its events say why`,
-    );
+    yield* notes.add(about, () => (status === "error" ? "failed" : "timed out"));
   }
 }
 

@@ -32,7 +32,7 @@ import type { Timeline } from "./timeline.ts";
 export type HttpDoorOptions = {
   /** None: it answers only those who call `fetch`. */
   readonly places: readonly Place[];
-  /** Shared with the other doors of the process; its own, if absent. */
+  /** The budgets that all doors of the process share; the door makes its own if absent. */
   readonly budgets?: ByteBudgets;
   readonly about: OperationParts["about"];
   readonly metrics: Metrics;
@@ -223,7 +223,7 @@ function tie(stream: EventStream, { outgoing, peer }: Bindings, signal: AbortSig
   if (outgoing.destroyed) stream.end();
 }
 
-/** Counts what the stream has sent and its reader has not taken. */
+/** Counts bytes that the stream has sent and the reader has not read. */
 function accountFor({ outgoing, peer }: Bindings): Pick<EventStreamOptions, "onSend" | "onPull"> {
   if (!outgoing || !peer) return {};
   return {
@@ -321,7 +321,10 @@ class EventStreams {
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  /** Why one more may not be opened, if it may not. Half of them are kept for callers that show the token. */
+  /**
+   * Why another event stream may not be opened; undefined if it may. Half of them are reserved for callers that show
+   * the token.
+   */
   refusal({ isTrusted }: { readonly isTrusted: boolean }): string | undefined {
     const { eventStreamsMax } = limits;
     if (this.#open.size >= eventStreamsMax) {

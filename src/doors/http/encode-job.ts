@@ -15,6 +15,7 @@ import {
 } from "../../core/index.ts";
 import type { LastWords } from "../../views/index.ts";
 import type * as api from "../../wire/api/index.ts";
+import { promptText } from "../../wire/api/index.ts";
 import { arcpCodeOf, isObject, normaliseBody } from "../../wire/arcp/index.ts";
 import { limits } from "./limits.ts";
 import { encodeBare } from "./questions.ts";
@@ -53,7 +54,7 @@ export function encodeJob(state: State, { work, workersOf }: JobLook, job: Job):
     cost,
     ...budgetIn(cost),
     ...standingOf(job),
-    ...encodeWaiting(state, job),
+    ...firstQuestionOf(state, { of: "job", jobId: id }),
     ...(job.state === "pending" && workersOf && { waiting: { workers: workersOf(agent) } }),
     ...(job.state === "running" && encodeWords(work.wordsOf(id))),
   };
@@ -66,16 +67,20 @@ export function stateOf(state: State, job: Job): api.JobState {
   return shown === "running" || shown === "waiting" ? shown : "pending";
 }
 
-function encodeWaiting({ questions }: State, { id }: Job): Pick<api.Job, "question"> {
-  const open = openQuestionsOf(questions, { of: "job", jobId: id });
+export function firstQuestionOf(
+  { questions }: State,
+  asker: Parameters<typeof openQuestionsOf>[1],
+): Pick<api.Job, "question"> {
+  const open = openQuestionsOf(questions, asker);
   const [first] = open;
   if (!first) return {};
   const { prompt, askedAtMs, expiresAtMs, expects } = first;
+  const scope = expects.of === "scope" ? expects.scope : undefined;
   return {
     question: {
       id: first.id,
-      kind: expects.of === "scope" ? "scope" : "input",
-      prompt: shorten(prompt),
+      kind: scope ? "scope" : "input",
+      prompt: shorten(promptText({ prompt, scope })),
       askedAtMs,
       ...(expiresAtMs !== undefined && { expiresAtMs }),
       openCount: open.length,
@@ -167,7 +172,7 @@ function readDoing({ kind, body }: NonNullable<LastWords["doing"]>): string | un
 }
 
 /** Cut between characters. */
-function shorten(text: string): string {
+export function shorten(text: string): string {
   if (text.length <= limits.doingLengthMax) return text;
   return `${[...text.slice(0, limits.doingLengthMax)].slice(0, -1).join("")}…`;
 }

@@ -17,11 +17,18 @@ import {
 import type { Entry } from "../../log/index.ts";
 import type { Retained } from "../../plane/index.ts";
 import type * as api from "../../wire/api/index.ts";
-import { encodeWork, type Telling, type WorkLook } from "./encode-job.ts";
+import { encodeWork, firstQuestionOf, type Telling, type WorkLook } from "./encode-job.ts";
 import { limits } from "./limits.ts";
 
-/** Held, led and worked on: the first few of each, and how many. */
-export function encodeAgent(state: State, agent: Agent): api.Agent {
+/**
+ * Held, led and worked on: the first few of each, and how many. `maySee`: whether the caller may read what the agent
+ * asks.
+ */
+export function encodeAgent(
+  state: State,
+  agent: Agent,
+  { maySee }: { readonly maySee: boolean },
+): api.Agent {
   const { registry, leases, tasks, elections } = state;
   const held = leases.byHolder.get(agent.id);
   const claimed = tasks.byClaimant.get(agent.id);
@@ -35,6 +42,7 @@ export function encodeAgent(state: State, agent: Agent): api.Agent {
   return {
     ...encodeRecord(agent, lastHeard(registry, agent, state.openedAtMs)),
     ...activityOf(state, agent.id),
+    ...(maySee && firstQuestionOf(state, { of: "agent", agentId: agent.id })),
     ...(isFree
       ? {}
       : {

@@ -23,9 +23,9 @@ export type EventStreamOptions = {
   /** Whether to tell of what is the user's alone. */
   readonly maySee: boolean;
   readonly onEnd: () => void;
-  /** So many bytes were handed to the connection. */
+  /** Called with the number of bytes that were written to the connection. */
   readonly onSend?: (bytes: number) => void;
-  /** The connection asks for more. */
+  /** Called when the connection can accept more. */
   readonly onPull?: () => void;
   /** The log cannot be read. */
   readonly onFault: (fault: unknown) => void;

@@ -127,7 +127,11 @@ function withFailure(row: api.Job, failures: Failures): api.Job {
 const outcomes = new WeakMap<Job, Pick<api.Job, "failure">>();
 
 /** Why jobs ended is in the log alone. */
-async function readFailures(plane: Plane, jobs: readonly Job[], turn: Turn): Promise<Failures> {
+export async function readFailures(
+  plane: Plane,
+  jobs: readonly Job[],
+  turn: Turn,
+): Promise<Failures> {
   const failures = new Map<string, Pick<api.Job, "failure">>();
   let read = 0;
   for (const job of jobs) {

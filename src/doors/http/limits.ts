@@ -1,5 +1,5 @@
 export const limits = {
-  /** Agents of one process that were lost together: so many are named. */
+  /** How many agents are named in the row of a process that was lost. */
   namedTogetherMax: 10,
 
   /** A request line and its headers. A browser sends about 1 kB besides the address. */
@@ -17,9 +17,14 @@ export const limits = {
   /** A card as a whole, and all tools that a task requires: as over gRPC. */
   cardBytesMax: 262_144,
   requiredToolsBytesMax: 65_536,
-  /** For each place listened in. Event streams come out of these. Half are kept for callers that show the token. */
+  /**
+   * Connections for each listen address, including event streams. Half are reserved for callers that show the token.
+   */
   connectionsMax: 1_000,
-  /** A dashboard has one stream; a browser opens at most six to one host. Half are kept for the same callers. */
+  /**
+   * Event streams. A dashboard has one; a browser opens at most six to one host. Half are reserved for the same
+   * callers.
+   */
   eventStreamsMax: 200,
   /** Requests that a connection may send before it has the answer to the first. Browsers and our client send one. */
   pipelinedMax: 16,
@@ -32,6 +37,10 @@ export const limits = {
 
   /** How much of a backlog is printed at a time: what a slow reader is owed waits as entries, not as text. */
   chunkBytes: 65_536,
+  /**
+   * The size of one piece of a long answer, in characters. For a caller that does not read, only one piece is held.
+   */
+  pieceLength: 32_768,
   /** Proxies cut connections on which nothing moves, most after 60 s. */
   commentEveryMs: 15_000,
   /** How soon a browser comes back after a stream ended. */

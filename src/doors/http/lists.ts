@@ -9,6 +9,7 @@ import {
   isContested,
   isWorkEvent,
   type Lease,
+  openQuestionsOf,
   type Policy,
   type Question,
   type State,
@@ -35,18 +36,19 @@ import { lookInSlices, lookInTurns, type Turn } from "./slices.ts";
 export function listAgents(
   plane: Plane,
   input: api.Input<"listAgents">,
-  signal: AbortSignal,
+  { signal, maySee }: Pick<Call, "signal" | "maySee">,
 ): Promise<Reply<api.Page<api.Agent>>> {
   const { liveness, hasLeft: wantsLeft, tool: tools = [], query, sort = "attention" } = input;
   const hasWords = wordsOf(query, textOf);
-  return list({ plane, signal }, { ...input, sort }, encodeAgent, ({ registry }) => ({
-    items: registry.agents.values(),
+  const encode = (state: State, agent: Agent): api.Agent => encodeAgent(state, agent, { maySee });
+  return list({ plane, signal }, { ...input, sort }, encode, (state) => ({
+    items: state.registry.agents.values(),
     wants: (agent) =>
       (!liveness || liveness.includes(agent.liveness)) &&
       (wantsLeft === undefined || wantsLeft === hasLeft(agent)) &&
       tools.every((tool) => agent.card.tools.includes(tool)) &&
       hasWords(agent),
-    rankOf: rankAgents(registry, sort),
+    rankOf: rankAgents(state, sort),
     idOf: ({ id }) => id,
   }));
 }
@@ -54,15 +56,13 @@ export function listAgents(
 const agentOrder: Readonly<Record<api.Liveness, number>> = { unreachable: 1, alive: 2, dead: 3 };
 
 /** Who waits for a person, who may be gone, who is there, who is dead; each newest first. */
-function rankAgents(
-  { activities }: State["registry"],
-  sort: api.AgentSort,
-): (agent: Agent) => Rank {
+function rankAgents({ registry, questions }: State, sort: api.AgentSort): (agent: Agent) => Rank {
   switch (sort) {
     case "attention":
       return ({ id, liveness, registeredAtMs }) => {
-        const isWaiting = liveness !== "dead" && activities.get(id)?.state === "waiting";
-        return inKind(isWaiting ? 0 : agentOrder[liveness], registeredAtMs);
+        const isAsking = openQuestionsOf(questions, { of: "agent", agentId: id }).length > 0;
+        const isWaiting = isAsking || registry.activities.get(id)?.state === "waiting";
+        return inKind(isWaiting && liveness !== "dead" ? 0 : agentOrder[liveness], registeredAtMs);
       };
     case "newest":
       return ({ registeredAtMs }) => -registeredAtMs;

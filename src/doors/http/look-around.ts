@@ -1,6 +1,12 @@
 /** Every agent that the daemon knows: from its registry, the files it watches, and this machine's processes. */
 import { performance } from "node:perf_hooks";
-import { type AgentId, type Card, lastHeard, type State } from "../../core/index.ts";
+import {
+  type AgentId,
+  type Card,
+  lastHeard,
+  openQuestionsOf,
+  type State,
+} from "../../core/index.ts";
 import type { Plane } from "../../plane/index.ts";
 import {
   type FoundProcess,
@@ -84,11 +90,11 @@ function remembering<Value>(find: () => Value, keptMs: number): () => Value {
   };
 }
 
-/** Those who say what they do first: of a large fleet, not everyone is shown. */
+/** Agents that ask come first, then those that report what they do. Of a large fleet, not all are shown. */
 function registeredIn(state: State): readonly RegisteredAgent[] {
   const { registry } = state;
   const chosen = new Set<AgentId>();
-  for (const ids of [registry.activities.keys(), registry.agents.keys()]) {
+  for (const ids of [askersIn(state), registry.activities.keys(), registry.agents.keys()]) {
     for (const id of ids) {
       if (chosen.size >= limits.registeredShownMax) break;
       if (registry.agents.get(id)?.liveness !== "dead") chosen.add(id);
@@ -97,8 +103,15 @@ function registeredIn(state: State): readonly RegisteredAgent[] {
   return [...chosen].flatMap((id) => registeredAs(state, id) ?? []);
 }
 
+function* askersIn({ questions }: State): Generator<AgentId> {
+  for (const id of questions.open) {
+    const asker = questions.byId.get(id)?.asker;
+    if (asker?.of === "agent") yield asker.agentId;
+  }
+}
+
 function registeredAs(
-  { registry, leases, tasks, openedAtMs }: State,
+  { registry, leases, tasks, questions, openedAtMs }: State,
   id: AgentId,
 ): RegisteredAgent | undefined {
   const agent = registry.agents.get(id);
@@ -110,6 +123,7 @@ function registeredAs(
   const claimed = [...(tasks.byClaimant.get(id)?.values().take(limits.holdsShownMax) ?? [])];
   const types = claimed.flatMap((taskId) => tasks.byId.get(taskId)?.type ?? []);
   const holds = [...held.map((taskId) => `task ${taskId}`), ...types];
+  const [question] = openQuestionsOf(questions, { of: "agent", agentId: id });
   return {
     id,
     name: agent.card.name,
@@ -120,6 +134,7 @@ function registeredAs(
     ...(activity
       ? { activity: { ...activity, ...(reportedAtMs === undefined ? {} : { reportedAtMs }) } }
       : {}),
+    ...(question ? { question } : {}),
     ...(holds.length > 0 ? { holds } : {}),
     ...placeIn(agent.card.metadata),
   };

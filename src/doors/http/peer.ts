@@ -17,9 +17,9 @@ type Waiting = { readonly outgoing: ServerResponse; readonly answer: () => Promi
 
 export class Peer {
   readonly seat: ConnectionSeat;
-  /** What the caller has not read of the answer. */
+  /** Bytes of the answer that the caller has not read. */
   readonly unread: ByteAccount;
-  /** What has come of a body that is not complete. */
+  /** The received part of a request body that is not complete. */
   readonly unfinished: ByteAccount;
   readonly #socket: Socket;
   readonly #waiting: Waiting[] = [];

@@ -40,6 +40,27 @@ test("an agent asks, a person answers, and who waits for it is answered at once"
   assert.deepEqual(again, answered, "asked again under the same key, the answer is the same");
 });
 
+test("an agent that asks comes first in the list of agents, with its question for callers with the token", async () => {
+  await using to = await openTestDoor();
+  const agentId = await register(to);
+  await to.done("registerAgent", { card: { name: "newer" }, ttlMs: 60_000 });
+  const { id } = await to.done("askQuestion", { agentId, prompt: "Which?" });
+  await to.done("askQuestion", { agentId, prompt: "And when?" });
+  const { rows } = await to.done("listAgents", {});
+  assert.deepEqual(
+    rows.map(({ card, question }) => [card.name, question?.prompt, question?.openCount]),
+    [
+      ["scraper", "Which?", 2],
+      ["newer", undefined, undefined],
+    ],
+  );
+  assert.equal((await to.done("getAgent", { agentId })).question?.id, id);
+  const stranger = { token: null };
+  const { rows: bare } = await to.done("listAgents", {}, stranger);
+  assert(bare.every(({ question }) => question === undefined));
+  assert.equal((await to.done("getAgent", { agentId }, stranger)).question, undefined);
+});
+
 test("who answers too late is told the answer that won", async () => {
   await using to = await openTestDoor();
   const { id: questionId } = await to.done("askQuestion", {

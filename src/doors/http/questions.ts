@@ -103,7 +103,7 @@ export function listQuestions(
   });
 }
 
-/** Open ones first, and of these the one that has waited longest; then the others, the latest first. */
+/** Open questions come first, the oldest at the top; then the others, newest first. */
 function rankOf(sort: api.QuestionSort): (question: Question) => Rank {
   switch (sort) {
     case "attention":

@@ -4,6 +4,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { agentId, questionId } from "../../core/index.ts";
 import { limits as planeLimits } from "../../plane/index.ts";
 import {
   idleClock,
@@ -56,6 +57,18 @@ test("registered agents are mirrored, marked as ours, and never read back", asyn
       assert.equal(file?.record.task?.summary, "may I?");
       assert.equal(file?.record.agent_name, "ada");
     });
+    await plane.submit(heartbeat("ada", "thinking"), me, () => ({}));
+    const asker = { of: "agent", agentId: agentId("ada") } as const;
+    const question = { questionId: questionId("q"), asker, key: "1", prompt: "Pay?" };
+    const expects = { of: "text" } as const;
+    await plane.submit({ type: "question.ask", ...question, expects }, me, () => ({}));
+    const taskOfAda = (): readonly unknown[] => {
+      const { state, summary } = readDirectory(place.path).files[0]?.record.task ?? {};
+      return [state, summary];
+    };
+    await eventually(() => assert.deepEqual(taskOfAda(), ["input-required", "Pay?"]));
+    await plane.submit({ type: "question.withdraw", asker, key: "1" }, me, () => ({}));
+    await eventually(() => assert.equal(taskOfAda()[0], "working"));
     assert.equal(await plane.read((state) => state.observed.byId.size), 0);
     await plane.submit(register("bob"), me, () => ({}));
     await eventually(() => assert.equal(readdirSync(place.path).length, 2));

@@ -4,7 +4,13 @@
  * opening, those that an earlier daemon left are removed. An agent that writes its own says more than we know:
  * what is not marked as ours is neither replaced nor removed.
  */
-import type { Activity, Agent, AgentId, State } from "../../core/index.ts";
+import {
+  type Activity,
+  type Agent,
+  type AgentId,
+  openQuestionsOf,
+  type State,
+} from "../../core/index.ts";
 import type { Plane, WatchEnd } from "../../plane/index.ts";
 import {
   agentIdOf,
@@ -66,7 +72,7 @@ export async function openMirror(plane: Plane, options: MirrorOptions): Promise<
 
 type Running = { readonly clock: Clock; readonly signal: AbortSignal };
 
-/** Writes whenever something happens to an agent. Whatever was missed in between is in the state. */
+/** Writes whenever an agent changes, asks, or gets an answer. Changes that were missed are in the state. */
 async function follow(plane: Plane, mirror: Mirror, { clock, signal }: Running): Promise<void> {
   while (!signal.aborted) {
     const code = await followOnce(plane, mirror, signal);
@@ -81,7 +87,11 @@ async function followOnce(
   mirror: Mirror,
   signal: AbortSignal,
 ): Promise<WatchEnd["code"]> {
-  using watch = plane.watch({ wants: ({ event }) => event.type.startsWith("agent.") });
+  using watch = plane.watch({
+    wants: ({ event }) =>
+      event.type.startsWith("agent.") ||
+      ("question" in event && event.question.asker.of === "agent"),
+  });
   const close = (): void => watch.close();
   signal.addEventListener("abort", close);
   try {
@@ -237,18 +247,26 @@ type About = {
   readonly activity: Activity | undefined;
 };
 
-function recordsOf({ registry }: State): {
+function recordsOf(state: State): {
   readonly records: readonly (readonly [AgentId, About])[];
   readonly total: number;
 } {
+  const { registry } = state;
   const records: (readonly [AgentId, About])[] = [];
   for (const agent of registry.agents.values()) {
     if (records.length === limits.mirroredMax) break;
     // Whoever is not heard of goes stale as a file does: nobody writes it.
     if (agent.liveness !== "alive") continue;
-    records.push([agent.id, { agent, activity: registry.activities.get(agent.id) }]);
+    records.push([agent.id, { agent, activity: activityOf(state, agent) }]);
   }
   return { records, total: registry.counts.alive };
+}
+
+/** An agent with an open question is shown as waiting, whatever else it reports. */
+function activityOf({ registry, questions }: State, { id }: Agent): Activity | undefined {
+  const [question] = openQuestionsOf(questions, { of: "agent", agentId: id });
+  if (!question) return registry.activities.get(id);
+  return { state: "waiting", note: question.prompt, sinceMs: question.askedAtMs };
 }
 
 function recordOf({ agent, activity }: About, nowMs: number): StatusRecord {

@@ -1,4 +1,4 @@
-/** Apart from the room's other front, because this one brings `ws`. */
+/** Separate from the other index of this directory, because this one imports `ws`. */
 export {
   type ArcpServerOptions,
   type ArcpUpgradeOptions,

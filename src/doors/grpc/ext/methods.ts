@@ -24,7 +24,7 @@ import { cardBytes, decodeAgentId, decodeTaskId, type TaskLimits } from "../deco
 import { encodeElection, encodeLease, encodeLiveness, encodeTask, timestamp } from "../encode.ts";
 import { malformed } from "../fields.ts";
 import { limits } from "../limits.ts";
-import { type Answer, serverStream, unary } from "../method.ts";
+import { type Answer, serverStream, unary, unaryList } from "../method.ts";
 import type { Method } from "../server.ts";
 import * as decode from "./decode.ts";
 import { encodeTaskInfo } from "./encode.ts";
@@ -53,9 +53,6 @@ const features = [
 ] as const;
 
 const { fullName, methods } = PlaneServiceDefinition;
-
-/** For methods that answer with a page of a list. */
-const asPage = { replyBytesMax: limits.replyBytesMax, isLong: true } as const;
 
 export function extensionMethods(
   plane: Plane,
@@ -99,51 +96,41 @@ function agentMethods(plane: Plane): Method<Connection>[] {
         };
       });
     }),
-    unary(
-      fullName,
-      methods.listAgents,
-      async (request) => {
-        const { status } = request;
-        if (status > AgentStatus.DEAD) return malformed("status is none of those there are");
-        const found = await listed(
-          plane,
-          request,
-          ({ registry }) =>
-            registry.agents
-              .values()
-              .filter(({ liveness }) => status === 0 || encodeLiveness(liveness) === status),
-          {
-            keyOf: ({ id }) => id,
-            bytesOf: ({ card }) => cardBytes(card) + rowBytes,
-            encode: agentInfo,
-          },
-        );
-        if (found.refusal) return found;
-        const { rows: agents, nextPageToken } = found.value;
-        return { value: { agents, nextPageToken } };
-      },
-      asPage,
-    ),
-    unary(
-      fullName,
-      methods.listElections,
-      async (request) => {
-        const found = await listed(
-          plane,
-          request,
-          ({ elections }) => elections.groups.values().filter(isContested),
-          {
-            keyOf: ({ group }) => group,
-            bytesOf: ({ group }) => group.length + rowBytes,
-            encode: (_, election) => encodeElection(election),
-          },
-        );
-        if (found.refusal) return found;
-        const { rows: elections, nextPageToken } = found.value;
-        return { value: { elections, nextPageToken } };
-      },
-      asPage,
-    ),
+    unaryList(fullName, methods.listAgents, "agents", async (request) => {
+      const { status } = request;
+      if (status > AgentStatus.DEAD) return malformed("status is none of those there are");
+      const found = await listed(
+        plane,
+        request,
+        ({ registry }) =>
+          registry.agents
+            .values()
+            .filter(({ liveness }) => status === 0 || encodeLiveness(liveness) === status),
+        {
+          keyOf: ({ id }) => id,
+          bytesOf: ({ card }) => cardBytes(card) + rowBytes,
+          encode: agentInfo,
+        },
+      );
+      if (found.refusal) return found;
+      const { rows: agents, nextPageToken } = found.value;
+      return { value: { agents, nextPageToken } };
+    }),
+    unaryList(fullName, methods.listElections, "elections", async (request) => {
+      const found = await listed(
+        plane,
+        request,
+        ({ elections }) => elections.groups.values().filter(isContested),
+        {
+          keyOf: ({ group }) => group,
+          bytesOf: ({ group }) => group.length + rowBytes,
+          encode: (_, election) => encodeElection(election),
+        },
+      );
+      if (found.refusal) return found;
+      const { rows: elections, nextPageToken } = found.value;
+      return { value: { elections, nextPageToken } };
+    }),
     unary(fullName, methods.withdraw, async (request, call: Call) => {
       const place = decode.decodeWithdraw(request);
       if (place.refusal) return place;
@@ -167,30 +154,25 @@ function leaseMethods(plane: Plane): Method<Connection>[] {
       const isCurrent = held?.token === request.token;
       return { value: { isCurrent, lease: held && encodeLease(held) } };
     }),
-    unary(
-      fullName,
-      methods.listLeases,
-      async (request) => {
-        const { holderAgentId } = request;
-        const found = await listed(
-          plane,
-          request,
-          ({ leases }) =>
-            leases.held
-              .values()
-              .filter(({ holder }) => holderAgentId === "" || holder === holderAgentId),
-          {
-            keyOf: ({ taskId }) => taskId,
-            bytesOf: ({ taskId }) => taskId.length + rowBytes,
-            encode: (_, lease) => encodeLease(lease),
-          },
-        );
-        if (found.refusal) return found;
-        const { rows: leases, nextPageToken } = found.value;
-        return { value: { leases, nextPageToken } };
-      },
-      asPage,
-    ),
+    unaryList(fullName, methods.listLeases, "leases", async (request) => {
+      const { holderAgentId } = request;
+      const found = await listed(
+        plane,
+        request,
+        ({ leases }) =>
+          leases.held
+            .values()
+            .filter(({ holder }) => holderAgentId === "" || holder === holderAgentId),
+        {
+          keyOf: ({ taskId }) => taskId,
+          bytesOf: ({ taskId }) => taskId.length + rowBytes,
+          encode: (_, lease) => encodeLease(lease),
+        },
+      );
+      if (found.refusal) return found;
+      const { rows: leases, nextPageToken } = found.value;
+      return { value: { leases, nextPageToken } };
+    }),
   ];
 }
 
@@ -239,31 +221,26 @@ function taskMethods(plane: Plane, taskLimits: TaskLimits): Method<Connection>[]
       if (taskId.refusal) return taskId;
       return change(plane, { type: "task.requeue", taskId: taskId.value }, call);
     }),
-    unary(
-      fullName,
-      methods.listTasks,
-      async (request) => {
-        const state = decode.decodeTaskState(request.state);
-        if (state.refusal) return state;
-        const found = await listed(
-          plane,
-          request,
-          ({ tasks }) =>
-            tasks.byId
-              .values()
-              .filter((task) => state.value === undefined || task.state === state.value),
-          {
-            keyOf: ({ id }) => id,
-            bytesOf: (task) => taskBytes(task) + rowBytes,
-            encode: (_, task) => encodeTaskInfo(task, encodeTask(task)),
-          },
-        );
-        if (found.refusal) return found;
-        const { rows: tasks, nextPageToken } = found.value;
-        return { value: { tasks, nextPageToken } };
-      },
-      asPage,
-    ),
+    unaryList(fullName, methods.listTasks, "tasks", async (request) => {
+      const state = decode.decodeTaskState(request.state);
+      if (state.refusal) return state;
+      const found = await listed(
+        plane,
+        request,
+        ({ tasks }) =>
+          tasks.byId
+            .values()
+            .filter((task) => state.value === undefined || task.state === state.value),
+        {
+          keyOf: ({ id }) => id,
+          bytesOf: (task) => taskBytes(task) + rowBytes,
+          encode: (_, task) => encodeTaskInfo(task, encodeTask(task)),
+        },
+      );
+      if (found.refusal) return found;
+      const { rows: tasks, nextPageToken } = found.value;
+      return { value: { tasks, nextPageToken } };
+    }),
   ];
 }
 

@@ -7,7 +7,7 @@ import { limits as wireLimits } from "../../../wire/openapi/index.ts";
 import { encodeAgent, encodeLease, encodeTask } from "../encode.ts";
 import { limits } from "../limits.ts";
 import { listAgents } from "../lists.ts";
-import type { Handlers, OperationParts } from "../operations.ts";
+import type { Call, Handlers, OperationParts } from "../operations.ts";
 import { answer, invalid, refused, submit } from "./answer.ts";
 
 export function agentHandlers(
@@ -24,10 +24,10 @@ export function agentHandlers(
 > {
   const { plane, find } = parts;
   return {
-    listAgents: (input, { signal }) => listAgents(plane, input, signal),
+    listAgents: (input, call) => listAgents(plane, input, call),
     registerAgent: async (
       { card, ttlMs = wireLimits.agentTtlMsDefault, process },
-      { caller, key },
+      { caller, key, maySee },
     ) => {
       const whole = decodeCard(card);
       if (cardBytes(whole) > limits.cardBytesMax) {
@@ -45,13 +45,13 @@ export function agentHandlers(
       const command = { ...registering, ...marks };
       return submit(plane, command, caller, (state) => {
         const agent = state.registry.agents.get(id);
-        return agent && encodeAgent(state, agent);
+        return agent && encodeAgent(state, agent, { maySee });
       });
     },
-    getAgent: async ({ agentId: id }) => {
+    getAgent: async ({ agentId: id }, { maySee }) => {
       const value = await plane.read((state) => {
         const agent = state.registry.agents.get(agentId(id));
-        return agent && detail(state, agent);
+        return agent && detail(state, agent, { maySee });
       });
       return value ? { value } : refused("agent_not_found", `agent not found: ${id}`);
     },
@@ -68,12 +68,15 @@ export function agentHandlers(
       submit(plane, { type: "agent.deregister", agentId: agentId(id) }, caller, () => ({})),
     withdraw: async ({ agentId: id, key }, { caller }) =>
       answer(plane, await plane.withdraw({ agentId: agentId(id), key }, caller)),
-    findAgents: async ({ query = "", tool: tools = [], limit = wireLimits.findDefault }) => {
+    findAgents: async (
+      { query = "", tool: tools = [], limit = wireLimits.findDefault },
+      { maySee },
+    ) => {
       const { hits, ...how } = await find({ query, tools, limit });
       const encoded = await plane.read((state) =>
         hits.flatMap(({ agentId: id, score, matched }) => {
           const agent = state.registry.agents.get(agentId(id));
-          return agent ? [{ agent: encodeAgent(state, agent), score, matched }] : [];
+          return agent ? [{ agent: encodeAgent(state, agent, { maySee }), score, matched }] : [];
         }),
       );
       return { value: { hits: encoded, ...how } };
@@ -93,14 +96,14 @@ function cardBytes({ description, tools, capabilities, metadata }: Card): number
   return texts.reduce((total, text) => total + Buffer.byteLength(text), 0);
 }
 
-function detail(state: State, agent: Agent): Answer<"getAgent"> {
+function detail(state: State, agent: Agent, call: Pick<Call, "maySee">): Answer<"getAgent"> {
   const { leases, tasks, elections } = state;
   const held = leases.byHolder.get(agent.id) ?? new Set();
   const claimed = tasks.byClaimant.get(agent.id) ?? new Set();
   const groups = elections.byCandidate.get(agent.id) ?? new Set();
   const shown = limits.detailRowsMax;
   return {
-    ...encodeAgent(state, agent),
+    ...encodeAgent(state, agent, call),
     leases: [...held.values().take(shown)].flatMap((id) => {
       const lease = leases.held.get(id);
       return lease ? [encodeLease(state, lease)] : [];

@@ -1,4 +1,4 @@
-/** Questions to people: to see and answer them, and for agents to ask. */
+/** Operations on questions to people: list, get and answer; and for agents: ask and withdraw. */
 import { randomBytes } from "node:crypto";
 import {
   agentId,
@@ -31,7 +31,7 @@ export function questionHandlers(
       const asked = await plane.read(({ questions }) => questions.byId.get(questionId(id)));
       const problem = asked?.state === "open" ? problemOf(asked, said) : undefined;
       if (problem !== undefined) {
-        return refused("answer_invalid", `question ${id}: the answer ${problem}`);
+        return refused("answer_invalid", `question ${id}: the answer is not valid: ${problem}`);
       }
       const command = {
         type: "question.answer",
@@ -79,7 +79,7 @@ export function questionHandlers(
   };
 }
 
-/** For as long as the caller wants and is there; what came of it is read afterwards. */
+/** Waits as long as the caller wants and stays connected. The result is read afterwards. */
 async function untilClosed(
   plane: Plane,
   id: string,
@@ -98,7 +98,7 @@ function problemOf({ expects }: Question, said: unknown): string | undefined {
   return expects.of === "json" ? problemOfAnswer(JSON.parse(expects.schema), said) : undefined;
 }
 
-/** What the asker wants; or what is wrong with that. */
+/** What kind of answer the asker expects, or why that is not valid. */
 function decodeExpected({
   choices,
   schema,
