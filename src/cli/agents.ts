@@ -52,7 +52,8 @@ function stateOf({
   liveness,
   hasLeft,
   activity,
-}: Pick<Agent, "liveness" | "hasLeft" | "activity">): {
+  question,
+}: Pick<Agent, "liveness" | "hasLeft" | "activity" | "question">): {
   readonly text: string;
   readonly tone: Tone;
 } {
@@ -62,7 +63,7 @@ function stateOf({
     case "unreachable":
       return { text: "unreachable", tone: "bad" };
     case "alive":
-      if (activity?.state === "waiting") return { text: "waiting", tone: "warn" };
+      if (question || activity?.state === "waiting") return { text: "waiting", tone: "warn" };
       return { text: activity?.state ?? "alive", tone: "good" };
   }
 }
@@ -73,7 +74,7 @@ function columnsAt(nowMs: number): readonly Column<Agent>[] {
     { title: "FOR", cell: (row) => forHowLong(nowMs - sinceMs(row)), weight: 6 },
     { title: "AGENT", cell: ({ card }) => card.name, weight: 9, cellsMin: 10 },
     { title: "ID", cell: ({ id }) => id.slice(0, 8), weight: 8 },
-    { title: "DOING", cell: ({ activity }) => activity?.note ?? "", weight: 5, cellsMin: 12 },
+    { title: "DOING", cell: doingOf, weight: 5, cellsMin: 12 },
     { title: "TOOLS", cell: ({ card }) => card.tools.join(", "), weight: 2, cellsMin: 8 },
     { title: "DOES", cell: ({ card }) => card.description, weight: 1, cellsMin: 12 },
     {
@@ -84,10 +85,15 @@ function columnsAt(nowMs: number): readonly Column<Agent>[] {
   ];
 }
 
+/** What it asks a person, otherwise what it says that it does. */
+function doingOf({ activity, question }: Agent): string {
+  return question ? `asks: ${question.prompt}` : (activity?.note ?? "");
+}
+
 function sinceMs(row: Agent): number {
   if (row.liveness === "dead") return row.diedAtMs ?? row.lastHeartbeatAtMs;
   if (row.liveness === "unreachable") return row.unheardSinceMs ?? row.lastHeartbeatAtMs;
-  return row.activity?.sinceMs ?? row.registeredAtMs;
+  return row.question?.askedAtMs ?? row.activity?.sinceMs ?? row.registeredAtMs;
 }
 
 function heardOf({ lastHeartbeatAtMs: heardAtMs, unheardSinceMs }: Agent): {
@@ -117,6 +123,10 @@ function describe(agent: AgentDetail, nowMs: number): string {
     if (text !== "") facts.push([name, text]);
   };
   add("doing", activity?.note ?? "");
+  if (agent.question) {
+    const { id, prompt } = agent.question;
+    add("asks", `${prompt} · tipstaff answer ${id} <text>`);
+  }
   add("does", card.description);
   add("version", card.version);
   add("tools", card.tools.join(", "));

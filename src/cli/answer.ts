@@ -4,39 +4,104 @@ import { printable } from "../terminal/index.ts";
 import type { Question } from "../wire/api/index.ts";
 import { call } from "./daemon.ts";
 import { mistake, no } from "./failure.ts";
+import { oneLine } from "./job-words.ts";
 import { limits } from "./limits.ts";
 import { printOne } from "./lists.ts";
+import {
+  answerWordOf,
+  choicesOf,
+  deadlineOf,
+  isAskedBy,
+  isNamedBy,
+  promptOf,
+} from "./question-words.ts";
+import { schemaText } from "./schema-words.ts";
 import type { Values } from "./table.ts";
 import { ago, countOf } from "./times.ts";
 
 export async function answer(values: Values, words: readonly string[]): Promise<number> {
   const [word = "", ...rest] = words;
   const question = await findQuestion(values, word);
-  const reply = readAnswer(question, rest.join(" "));
-  const by = userInfo().username;
+  if (rest.length === 0) {
+    throw mistake(`no answer was given; ${expectedBy(question)}`, promptOf(question));
+  }
+  const typed = rest.join(" ");
+  const reply = readAnswer(question, typed);
+  const by = userName();
   const { id: questionId } = question;
   const answered = await call(values, "answerQuestion", { questionId, answer: reply, by });
-  return printOne(values, answered, () => `answered ${printable(question.askerName)}\n`);
+  const said = typeof reply === "string" ? reply : typed;
+  return printOne(values, answered, () => {
+    const who = printable(question.askerName);
+    return `answered ${printable(questionId)} of ${who}: ${printable(oneLine(said))}\n`;
+  });
 }
 
-/** An open one by a part of its id or the name of its asker; a closed one by its whole id, to say who answered it. */
+/** Containers often run programs under a user id that has no name. Exported for its test. */
+export function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid-${process.getuid?.()}`;
+  }
+}
+
+/**
+ * The open question that `word` names: by its id, a part of its id, or the name of its asker. For a closed question it
+ * throws a failure that says who answered, or why nobody did.
+ */
 async function findQuestion(values: Values, word: string): Promise<Question> {
   const asked = { state: ["open"], limit: limits.pageMax } as const;
   const { rows, nowMs } = await call(values, "listQuestions", asked);
   const meant = questionsMeant(rows, word);
+  return onlyOne(meant, { word, nowMs }) ?? (await refuseClosed(values, word));
+}
+
+/** Throws. The daemon lists closed questions of the last day and of jobs that it remembers, newest first. */
+async function refuseClosed(values: Values, word: string): Promise<never> {
+  const asked = { state: ["answered", "closed"], limit: limits.pageMax } as const;
+  const { rows, nowMs } = await call(values, "listQuestions", asked);
+  const named = rows.filter((question) => isNamedBy(question, word));
+  const byId = onlyOne(named, { word, nowMs });
+  if (byId) throw no(`this question was ${endOf(byId, nowMs)}`);
+  const last = rows.find((question) => isAskedBy(question, word));
+  if (last)
+    throw no(`${printable(word)} has no open question; its last one was ${endOf(last, nowMs)}`);
+  throw no(`no question matches ${printable(word)}`, "tipstaff needs lists the open questions");
+}
+
+/** Undefined if `meant` is empty. Throws if it has more than one question. Exported for its test. */
+export function onlyOne(
+  meant: readonly Question[],
+  { word, nowMs }: { readonly word: string; readonly nowMs: number },
+): Question | undefined {
   const [question, ...others] = meant;
-  if (question && others.length === 0) return question;
-  if (!question) {
-    if (!/^\S+$/.test(word)) throw mistake(`${printable(word)} is not the id of a question`);
-    const known = await call(values, "getQuestion", { questionId: word });
-    throw no(`this question is ${endOf(known, nowMs)}`);
-  }
+  if (others.length === 0) return question;
   throw no(
-    `${printable(word)} is ${countOf(meant.length, "question")}; give the id of one`,
-    ...meant
-      .slice(0, limits.namesakesShownMax)
-      .map(({ id, prompt }) => `${printable(id)}  ${printable(prompt)}`),
+    `${countOf(meant.length, "question")} match ${printable(word)}; give the id of one`,
+    ...meant.slice(0, limits.namesakesShownMax).map((one) => candidateLine(one, nowMs)),
   );
+}
+
+/** `q_0123456789ab  job 9f41c2  4 min ago  Pay 5 EUR?  closes in 40 s`. */
+function candidateLine(question: Question, nowMs: number): string {
+  const { id, asker, state, askedAtMs } = question;
+  return [
+    id,
+    `${asker.kind} ${asker.id.slice(-limits.shortIdLength)}`,
+    ago(askedAtMs, nowMs),
+    promptOf(question),
+    state === "open" ? deadlineOf(question, nowMs) : "",
+  ]
+    .filter((part) => part !== "")
+    .map(printable)
+    .join("  ");
+}
+
+/** What the answer must be. */
+function expectedBy(question: Question): string {
+  const choices = choicesOf(question);
+  return printable(`answer with <${choices === "" ? answerWordOf(question) : choices}>`);
 }
 
 function endOf({ state, answeredBy, reason, closedAtMs }: Question, nowMs: number): string {
@@ -50,16 +115,11 @@ export function questionsMeant<Asked extends Pick<Question, "id" | "askerName">>
   open: readonly Asked[],
   word: string,
 ): readonly Asked[] {
-  const part = word.toLowerCase();
-  const isPart = ({ id }: Asked): boolean => {
-    const whole = id.toLowerCase();
-    return part.length >= 2 && (whole.startsWith(part) || whole.endsWith(part));
-  };
   const exact = open.filter(({ id, askerName }) => id === word || askerName === word);
-  return exact.length > 0 ? exact : open.filter(isPart);
+  return exact.length > 0 ? exact : open.filter((one) => isNamedBy(one, word));
 }
 
-/** What was typed as the answer that the question expects. The daemon checks it against the schema. */
+/** Converts the typed text to the kind of answer that the question expects. The daemon checks it against the schema. */
 export function readAnswer(
   { choices, schema, kind }: Pick<Question, "choices" | "schema" | "kind">,
   text: string,
@@ -67,7 +127,7 @@ export function readAnswer(
   if (kind === "scope") {
     if (/^(y|yes)$/i.test(text)) return { granted: true };
     if (/^(n|no)$/i.test(text)) return { granted: false };
-    throw mistake("the question is about access: answer yes or no");
+    throw mistake("this is a request for access: answer yes or no");
   }
   if (choices) {
     const chosen = choices.find((one) => one === text);
@@ -82,7 +142,7 @@ export function readAnswer(
     return JSON.parse(text);
   } catch {
     if (typesOf(schema).includes("string")) return text;
-    throw mistake(`the answer must be JSON such as 42, true or {"name": "value"}`);
+    throw mistake(`the answer must be JSON: ${printable(schemaText(schema))}`);
   }
 }
 

@@ -28,6 +28,8 @@ export type Column<Row> = {
 };
 
 const gap = "  ";
+/** Between two columns. */
+export const gapCells: number = gap.length;
 
 /** One line a row, after a line of titles. */
 export function printColumns<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {

@@ -8,6 +8,7 @@ import {
   type Input,
   type OperationName,
   request,
+  usesToken,
 } from "../wire/api/index.ts";
 import { parseAddress } from "./address.ts";
 import { defaults } from "./defaults.ts";
@@ -34,7 +35,6 @@ export async function call<Name extends OperationName>(
   { idempotencyKey, answerMs = limits.answerMs, signal }: CallOptions = {},
 ): Promise<Answer<Name>> {
   const { method, path, body } = request(name, input);
-  const isWriting = method !== "GET";
   const sent = body === undefined ? undefined : JSON.stringify(body);
   const response = await send(values, {
     method,
@@ -46,8 +46,8 @@ export async function call<Name extends OperationName>(
       ...(sent === undefined
         ? {}
         : { "content-type": "application/json", "content-length": Buffer.byteLength(sent) }),
-      // Other reading needs none, and what is not sent cannot be overheard.
-      ...(isWriting || personalReads.has(name) ? bearer(values) : {}),
+      // Other programs on this machine may listen at the address: they get the token only where it is needed.
+      ...(usesToken(name) ? bearer(values) : {}),
       ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
     },
     ...(sent === undefined ? {} : { sent }),
@@ -57,16 +57,6 @@ export async function call<Name extends OperationName>(
   if (statusCode >= 200 && statusCode < 300) return decodeAnswer(text);
   throw await refusal(values, { statusCode, text, path });
 }
-
-/** What these tell of jobs, and of agents that are only seen, they tell only to who has the token. */
-const personalReads: ReadonlySet<OperationName> = new Set<OperationName>([
-  "getStatus",
-  "listJobs",
-  "getJob",
-  "listJobEvents",
-  "getAttention",
-  "listEntries",
-]);
 
 type Sent = RequestOptions & { readonly sent?: string };
 

@@ -28,7 +28,9 @@ export async function doctor(values: Values): Promise<number> {
   const begun = { wallMs: Date.now(), steadyMs: performance.now() };
   const accepted = values["accept-loss"] ? await giveUp(directory) : undefined;
   const daemon = await askDaemon(values);
-  const log = await checkLog(directory);
+  // A daemon without a data directory has nothing to do with the log in ours.
+  const isInMemory = daemon.overview?.isKept === false && accepted === undefined;
+  const log = isInMemory ? memoryLog : await checkLog(directory);
   const checks: readonly Check[] = [
     checkNode(),
     daemon.check,
@@ -46,12 +48,12 @@ export async function doctor(values: Values): Promise<number> {
     );
   } else {
     if (accepted) print(`${tellAccepted(accepted)}\n\n`);
-    print(`${checks.map(printCheck).join("\n")}\n\n${summary(checks, log.verdict, directory)}\n`);
+    print(`${checks.map(printCheck).join("\n")}\n\n${summary(checks, log)}\n`);
   }
   return isWell ? exits.ok : exits.no;
 }
 
-/** Says what it did though nothing was damaged: whoever gives the flag expects a loss. */
+/** Also prints a line if nothing was damaged, because a user who gives the flag expects a loss. */
 async function giveUp(directory: string): Promise<Partial<AcceptedLoss>> {
   try {
     return (await acceptLoss(directory, Date.now())) ?? {};
@@ -64,19 +66,19 @@ async function giveUp(directory: string): Promise<Partial<AcceptedLoss>> {
 function tellAccepted({ lost, history, copies }: Partial<AcceptedLoss>): string {
   if (copies === undefined) return "nothing is damaged, and nothing was given up";
   const lines = [
-    ...(lost ? [`gave up ${printRange(lost)} undone`] : []),
+    ...(lost ? [`gave up ${printRange(lost)} lost`] : []),
     ...(history
-      ? [`gave up the history up to entry ${history.last}: what it changed is in a snapshot`]
+      ? [`gave up the history up to entry ${history.last}: a snapshot contains its effects`]
       : []),
-    `copied what was damaged to ${printPath(copies)}`,
+    `copied the damaged files to ${printPath(copies)}`,
   ];
   return lines.map(printable).join("\n");
 }
 
 function printRange({ first, last }: NonNullable<AcceptedLoss["lost"]>): string {
   return first === last
-    ? `entry ${first}: what it changed is`
-    : `entries ${first} to ${last}: what they changed is`;
+    ? `entry ${first}: its effects are`
+    : `entries ${first} to ${last}: their effects are`;
 }
 
 const tones: Readonly<Record<Check["state"], Tone>> = { ok: "good", warn: "warn", fail: "bad" };
@@ -86,26 +88,28 @@ function printCheck({ name, state, text, advice }: Check): string {
   return advice === undefined ? line : `${line}\n${" ".repeat(18)}${printable(advice)}`;
 }
 
-function summary(
-  checks: readonly Check[],
-  verdict: Verdict | undefined,
-  directory: string,
-): string {
+function summary(checks: readonly Check[], log: CheckedLog): string {
   const failed = checks.filter(({ state }) => state === "fail").length;
   const warned = checks.filter(({ state }) => state === "warn").length;
-  const log = verdict
-    ? `${verdict.entries} entries and ${verdict.snapshots.length} snapshots in ${printPath(directory)}`
-    : `no log in ${printPath(directory)}`;
   const warnings = warned > 0 ? ` · ${countOf(warned, "warning")}` : "";
   return failed > 0
-    ? `${paint("bad", "NOT well")}: ${log} · ${countOf(failed, "check")} failed${warnings}`
-    : `${paint("good", "all well")}: ${log}${warnings}`;
+    ? `${paint("bad", `${countOf(failed, "check")} failed`)}: ${log.text}${warnings}`
+    : `${paint("good", "no check failed")}: ${log.text}${warnings}`;
 }
 
-async function checkLog(directory: string): Promise<{
+type CheckedLog = {
   readonly checks: readonly Check[];
+  /** For the last line. */
+  readonly text: string;
   readonly verdict?: Verdict;
-}> {
+};
+
+const memoryLog: CheckedLog = {
+  checks: [{ name: "log", state: "ok", text: "the running daemon keeps its log in memory" }],
+  text: "the log is in memory",
+};
+
+async function checkLog(directory: string): Promise<CheckedLog> {
   let progress: Progress | undefined;
   const showProgress = (done: number, total: number): void => {
     progress ??= new Progress(total, "entries");
@@ -115,17 +119,22 @@ async function checkLog(directory: string): Promise<{
   try {
     const verdict = await verifyLog(directory, showProgress);
     progress?.end();
-    const { entries, snapshots, problems, warnings } = verdict;
-    const text = `every entry and snapshot verified: ${entries} and ${snapshots.length}`;
+    const { problems, warnings } = verdict;
+    const entries = countOf(verdict.entries, "entry", "entries");
+    const counts = `${entries} and ${countOf(verdict.snapshots.length, "snapshot")}`;
+    const text = `${counts} in ${printPath(directory)}`;
     const warned = warnings.map((warning): Check => ({ name, state: "warn", text: warning }));
-    if (problems.length === 0) return { checks: [{ name, state: "ok", text }, ...warned], verdict };
+    const verified: Check = { name, state: "ok", text: `verified ${counts}` };
+    if (problems.length === 0) return { checks: [verified, ...warned], text, verdict };
     const advice = "copy the directory before anything else; docs/damage.md says what can be done";
     const failures = problems.map((problem): Check => ({ name, state: "fail", text: problem }));
     const [first, ...rest] = failures;
-    return { checks: [...(first ? [{ ...first, advice }] : []), ...rest, ...warned], verdict };
+    const checks = [...(first ? [{ ...first, advice }] : []), ...rest, ...warned];
+    return { checks, text, verdict };
   } catch (error) {
     if (!(error instanceof LogError)) throw error;
-    return { checks: [{ name, state: "fail", text: error.message }] };
+    const text = `no log in ${printPath(directory)}`;
+    return { checks: [{ name, state: "fail", text: error.message }], text };
   }
 }
 
@@ -140,8 +149,8 @@ function checkNode(): Check {
 }
 
 /**
- * The log can be checked without a daemon, so that none runs is not a failure. If one has run before, it is a
- * warning: agents and people may rely on it.
+ * The log can be checked without a daemon, so a daemon that is not running is not a failure. It is a warning if a
+ * daemon has run here before, because agents and people may rely on it.
  */
 async function askDaemon(values: Values): Promise<{
   readonly check: Check;

@@ -1,6 +1,14 @@
 /** An entry of the log as one line for people. */
 import type { Tone } from "../terminal/index.ts";
-import type { Agent, Entry, Lease, Task } from "../wire/api/index.ts";
+import {
+  type Agent,
+  asksText,
+  type Entry,
+  type Lease,
+  promptText,
+  type Question,
+  type Task,
+} from "../wire/api/index.ts";
 import { limits } from "./limits.ts";
 import { forHowLong } from "./times.ts";
 
@@ -104,12 +112,13 @@ export function describeEntry(entry: Entry, names: Names): EntryLine {
       return { text: `${id} is ${what} by ${by}`, tone: "dim" };
     }
     case "need.restored":
-      return { text: `${entry.id} is shown again among what needs you`, tone: "dim" };
+      return { text: `${entry.id} is back on the list of what needs you`, tone: "dim" };
     case "plane.opened":
       return { text: "the daemon started", tone: "bold" };
     case "plane.resumed":
       return { text: "the daemon was suspended and has come back", tone: "warn" };
     default:
+      if ("question" in entry && entry.question) return describeQuestion(entry.question, names);
       if ("id" in entry) {
         // Of jobs and sessions: `job.started` is "job … started".
         const [what, happened] = entry.type.split(".");
@@ -130,6 +139,23 @@ function doing(
 
 function holds({ taskId, holder, ttlMs, token }: Omit<Lease, "holderName">, names: Names): string {
   return `${taskId} is held by ${names.of(holder)} for ${forHowLong(ttlMs)}, token ${token}`;
+}
+
+function describeQuestion(question: Omit<Question, "askerName">, names: Names): EntryLine {
+  const { state, asker, answeredBy, reason } = question;
+  const prompt = promptText(question);
+  const who = asker.kind === "agent" ? names.of(asker.id) : `job ${asker.id}`;
+  switch (state) {
+    case "open":
+      return { text: `${who} ${asksText(question)}`, tone: "warn" };
+    case "answered":
+      return { text: `${who} was answered by ${answeredBy}: ${prompt}`, tone: "good" };
+    case "closed":
+      return {
+        text: `${who} got no answer (${(reason ?? "").replaceAll("_", " ")}): ${prompt}`,
+        tone: "dim",
+      };
+  }
 }
 
 type TaskType = Extract<Entry, { readonly task: unknown }>["type"];

@@ -214,5 +214,6 @@ export function subjectsOf(entry: Entry): readonly (string | undefined)[] {
   if ("task" in entry) return [entry.task.id, entry.task.claimant];
   if ("group" in entry) return [entry.group, "agentId" in entry ? entry.agentId : entry.leader];
   if ("agentId" in entry) return [entry.agentId];
+  if ("question" in entry && entry.question) return [entry.id, entry.question.asker.id];
   return "taskId" in entry ? [entry.taskId] : [];
 }

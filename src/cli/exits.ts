@@ -3,7 +3,7 @@ export const exits = {
   ok: 0,
   /** No, or it could not start. */
   no: 1,
-  /** Typed wrong. */
+  /** Wrong usage. */
   usage: 2,
   /** No daemon answers. */
   unreachable: 3,

@@ -5,7 +5,7 @@ import { exits } from "./exits.ts";
 
 /**
  * What the daemon refuses has the daemon's code. `unreachable`: nobody answers. `not_ours`: somebody else
- * does. `mistake`: typed wrong. `no`: the answer is no.
+ * does. `mistake`: wrong usage. `no`: the answer is no.
  */
 export type FailureCode = ErrorCode | "unreachable" | "not_ours" | "mistake" | "no";
 
@@ -43,6 +43,7 @@ export function explain(error: unknown, program: string): number {
       return exits.unreachable;
     case "mistake":
     case "invalid_argument":
+    case "answer_invalid":
       return exits.usage;
     default:
       return exits.no;

@@ -10,7 +10,7 @@ import {
   WatchedFiles,
   watchDirectory,
 } from "../status-files/index.ts";
-import type { Sighting } from "../wire/api/index.ts";
+import type { Question, Sighting } from "../wire/api/index.ts";
 import { isMirrored } from "../wire/status-file/index.ts";
 import { Bell } from "./bell.ts";
 import { limits } from "./limits.ts";
@@ -77,11 +77,23 @@ export class Feed implements AsyncDisposable {
     return this.#sight(nowMs).map((agent) => ({ ...agent, ...this.#beside.get(agent.id) }));
   }
 
+  /** Open questions, oldest first. */
+  questions(nowMs: number): readonly Question[] {
+    return this.#daemon.questions(nowMs);
+  }
+
+  /** Why they could not be read, if a daemon answers and they could not. */
+  get questionsError(): string | undefined {
+    return this.#daemon.questionsError;
+  }
+
   scene(nowMs: number, focusId?: string): Scene {
     const agents = this.agents(nowMs);
     if (this.#watched.hasBegun) this.#chronicle.observe(agents, nowMs);
     const { state: daemon, happenings } = this.#daemon;
     return {
+      questions: this.questions(nowMs),
+      questionsError: this.questionsError,
       agents,
       about: focusId === undefined ? undefined : this.about(focusId, nowMs),
       happenings: daemon.kind === "there" ? happenings : this.#chronicle.happenings,
@@ -151,6 +163,10 @@ export class Feed implements AsyncDisposable {
 
 /** All that is known at a moment. */
 export type Around = {
+  /** Open questions, oldest first. */
+  readonly questions: readonly Question[];
+  /** Why they could not be read, if a daemon answers and they could not. */
+  readonly questionsError: string | undefined;
   readonly agents: readonly Sighting[];
   readonly nowMs: number;
   /** A daemon was there, and does not answer any more. */
@@ -183,8 +199,9 @@ export async function* followAgents(
       if (wrong) throw wrong.fault;
       const nowMs = Date.now();
       if (!feed.isComplete || signal.aborted) continue;
-      const { isDaemonLost, isDaemonMissing } = feed;
-      yield { agents: feed.agents(nowMs), nowMs, isDaemonLost, isDaemonMissing };
+      const { questionsError, isDaemonLost, isDaemonMissing } = feed;
+      const [questions, agents] = [feed.questions(nowMs), feed.agents(nowMs)];
+      yield { questions, questionsError, agents, nowMs, isDaemonLost, isDaemonMissing };
     }
   } finally {
     signal.removeEventListener("abort", onNews);

@@ -239,7 +239,7 @@ function stateIn(entry: Entry): Said | undefined {
   }
 }
 
-/** Of an agent that was not heard since a restart, the restart: the heartbeats before it are not known. */
+/** The time of the restart for an agent that was not heard since, because earlier heartbeats are not known. */
 function lastHeardMs({ unheardSinceMs, lastHeartbeatAtMs }: Agent): number {
   return unheardSinceMs ?? lastHeartbeatAtMs;
 }

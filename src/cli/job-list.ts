@@ -2,6 +2,7 @@
 import type { Job, JobFailure, JobState } from "../wire/api/index.ts";
 import type { Column } from "./columns.ts";
 import {
+  asksIn,
   briefLullOf,
   countsIn,
   isSpent,
@@ -65,7 +66,8 @@ function columnsAt(nowMs: number): readonly Column<Job>[] {
     },
     {
       title: "WHY",
-      cell: (job) => (job.failure ? whyOf(job.failure, job.state) : briefLullOf(job, nowMs)),
+      cell: (job) =>
+        job.failure ? whyOf(job.failure, job.state) : briefLullOf(job, nowMs) || asksIn(job),
       weight: 6,
       cellsMin: 20,
     },

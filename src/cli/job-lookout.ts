@@ -1,4 +1,7 @@
-/** Looks again and again how a job stands, and so why it says nothing: it may wait for a worker, or its worker may be away. */
+/**
+ * Polls the state of a job, to explain why it emits nothing: it may wait for a worker, or its worker may be
+ * disconnected.
+ */
 import { limits } from "./limits.ts";
 
 export class Lookout implements Disposable {

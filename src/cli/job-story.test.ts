@@ -90,3 +90,64 @@ test("what an agent says cannot move the cursor", () => {
   assert.equal(said.length, 6);
   for (const line of said) assert.doesNotMatch(line, /[\x1b\u202e]/);
 });
+
+test("text that is written piece by piece is told line by line", () => {
+  const teller = new Teller();
+  const kind = "x-vendor.runctx.text_delta";
+  assert.deepEqual(teller.say(kind, { text: "Once upon" }), []);
+  assert.equal(teller.story.standing.doing, "Once upon");
+  assert.deepEqual(teller.say(kind, { text: " a time\n\nthere was" }), [
+    "│ Once upon a time",
+    "│ ",
+  ]);
+  assert.deepEqual(teller.say("log", { level: "info", message: "done" }), [
+    "│ there was",
+    "info    done",
+  ]);
+  teller.say(kind, { text: "the end" });
+  assert.deepEqual(teller.story.end().map(textOf), ["│ the end"]);
+  const long = teller.say(kind, { text: "x".repeat(5_000) });
+  assert.equal(long.join("").length, 5_002, "a line without an end is not kept for ever");
+});
+
+test("what a job made and what went wrong are told in words", () => {
+  const teller = new Teller();
+  const made = {
+    name: "report",
+    uri: "file:///r.pdf",
+    content_type: "application/pdf",
+    byte_size: 2_000,
+  };
+  assert.deepEqual(teller.say("artifact_ref", made), [
+    "▤ report  file:///r.pdf  application/pdf  2.0 kB",
+  ]);
+  const error = { level: "error", message: "no route", attributes: { code: "ENETUNREACH" } };
+  assert.deepEqual(teller.say("log", error), ["error   no route (ENETUNREACH)"]);
+});
+
+test("a question says what is asked and how to answer it, and who did", () => {
+  const teller = new Teller();
+  const own = (kind: string, body: object) => teller.say(`x-vendor.runctx.${kind}`, body);
+  const question = { question_id: "q_0123456789ab", prompt: "Pay?", choices: ["yes", "no"] };
+  assert.deepEqual(own("question", question), [
+    "? asks: Pay? (yes | no)  tipstaff answer 6789ab <choice>",
+  ]);
+  assert.deepEqual(teller.say("status", { phase: "input_required", message: "Pay?" }), []);
+  assert.equal(teller.story.standing.doing, "asks: Pay?");
+  const answered = { kind: "question_closed", payload: { outcome: "answered", by: "ada" } };
+  assert.deepEqual(own("question_closed", answered), ["? answered by ada"]);
+  teller.say("status", { phase: "running" });
+  assert.equal(teller.story.standing.doing, "");
+  const late = { kind: "question_closed", payload: { outcome: "timed_out" } };
+  assert.deepEqual(own("question_closed", late), ["? no answer: timed out"]);
+  const scope = {
+    request_id: "q_1",
+    reason: "to compare",
+    read_patterns: ["docs/**"],
+    write_prefix: "out/",
+  };
+  assert.deepEqual(own("scope_request", scope), [
+    "? wants to read docs/** and write out/: to compare  tipstaff answer q_1 <yes or no>",
+  ]);
+  assert.deepEqual(teller.say("x-vendor.acme.note", { a: 1 }), ['x-vendor.acme.note {"a":1}']);
+});

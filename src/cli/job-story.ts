@@ -3,7 +3,10 @@
  * call and its result are one line. Knows no terminal: what is done with the lines is for who prints them.
  */
 import { printable, printableLines, type Tone } from "../terminal/index.ts";
-import { type BodyView, decodedBytes } from "../wire/arcp/index.ts";
+import { promptText } from "../wire/api/index.ts";
+import { type BodyView, decodedBytes, isObject, type JsonObject } from "../wire/arcp/index.ts";
+import { limits } from "./limits.ts";
+import { answerWordOf } from "./question-words.ts";
 import { bytesOf, forHowLong } from "./times.ts";
 
 export type StoryEvent = {
@@ -38,6 +41,8 @@ export class JobStory {
   #progress: (BodyView & { readonly kind: "progress" }) | undefined;
   #doing = "";
   #bytes = 0;
+  /** The last, incomplete line of a text that the job is writing. */
+  #written = "";
   #firstAtMs: number | undefined;
   #lastAtMs: number | undefined;
 
@@ -53,13 +58,15 @@ export class JobStory {
   take(event: StoryEvent): readonly Line[] {
     this.#firstAtMs ??= event.atMs;
     this.#lastAtMs = event.atMs;
-    const { view } = event;
-    if (!view) return [beside(`${printable(event.kind)} ${short(event.body)}`)];
+    const { view, kind, body } = event;
+    if (kind === textDelta && isObject(body)) return this.#takeText(textIn(body, "text"));
+    return [...this.#endText(), ...(view ? this.#takeView(view, event) : [ownLine(kind, body)])];
+  }
+
+  #takeView(view: BodyView, { body, atMs }: StoryEvent): readonly Line[] {
     switch (view.kind) {
       case "log":
-        return [
-          { text: `${view.level.padEnd(7)} ${words(view.message)}`, tone: tones[view.level] },
-        ];
+        return [logLine(view)];
       case "thought":
         return [beside(`thought ${words(view.text)}`)];
       case "status":
@@ -71,15 +78,16 @@ export class JobStory {
       case "tool_call": {
         const args = view.args === undefined ? "" : ` ${short(view.args)}`;
         const text = `${printable(view.tool)}${args}`;
-        this.#calls.set(view.callId, { text, atMs: event.atMs });
+        this.#calls.set(view.callId, { text, atMs });
         return [];
       }
       case "tool_result":
-        return [this.#takeResult(view, event.atMs)];
+        return [this.#takeResult(view, atMs)];
       case "artifact_ref": {
         const { uri, contentType, byteSize } = view;
         const size = byteSize === undefined ? "" : bytesOf(byteSize);
-        const facts = [printable(uri), printable(contentType ?? ""), size];
+        const name = isObject(body) ? textIn(body, "name") : "";
+        const facts = [name, uri, contentType ?? "", size].map(printable);
         return [{ text: `▤ ${facts.filter(Boolean).join("  ")}`, tone: undefined }];
       }
       case "delegate": {
@@ -97,7 +105,7 @@ export class JobStory {
   end(): readonly Line[] {
     const lines = [...this.#calls.values()].map(({ text }) => beside(`… ${text}`));
     this.#calls.clear();
-    return lines;
+    return [...this.#endText(), ...lines];
   }
 
   get standing(): Standing {
@@ -110,9 +118,33 @@ export class JobStory {
     };
   }
 
+  /** Returns the complete lines of the text. The incomplete last line is shown as what the job is doing. */
+  #takeText(text: string): readonly Line[] {
+    const whole = (this.#written + text).split("\n");
+    this.#written = whole.pop() ?? "";
+    const isLong = this.#written.length > limits.writtenLengthMax;
+    const ended = isLong ? this.#endText() : [];
+    this.#doing = printable(this.#written).slice(-shortCells);
+    return [...whole.map(writtenLine), ...ended];
+  }
+
+  #endText(): readonly Line[] {
+    const text = this.#written;
+    this.#written = "";
+    return text === "" ? [] : [writtenLine(text)];
+  }
+
   #takeStatus({ phase, message }: BodyView & { readonly kind: "status" }): readonly Line[] {
     // That it runs is said by everything else.
-    if (phase === "running" && message === undefined) return [];
+    if (phase === "running" && message === undefined) {
+      this.#doing = "";
+      return [];
+    }
+    // The event of the question itself prints what the job asks.
+    if (phase === "input_required" || phase === "auth_required") {
+      this.#doing = `asks: ${words(message ?? "")}`;
+      return [];
+    }
     const text = [phase, ...(message === undefined ? [] : [message])].map(words).join(" · ");
     this.#doing = text;
     return [beside(`status  ${text}`)];
@@ -142,13 +174,79 @@ export class JobStory {
   }
 }
 
-/** What the job has cost in all is told beside it. */
+/** An error that does not end the job is printed as a log line with its code. */
+function logLine({ level, message, attributes }: BodyView & { readonly kind: "log" }): Line {
+  const code = level === "error" ? textIn(attributes ?? {}, "code") : "";
+  const more = code === "" ? "" : ` (${printable(code)})`;
+  return { text: `${level.padEnd(7)} ${words(message)}${more}`, tone: tones[level] };
+}
+
+/** The total cost of the job is printed elsewhere. */
 function metricLines(view: BodyView & { readonly kind: "metric" }): readonly Line[] {
   const { name, value, unit } = view;
   if (name === "cost.budget.remaining" && unit !== undefined) return [];
   const line = beside(`metric  ${printable(name)} ${value}${unit ? ` ${printable(unit)}` : ""}`);
   const isCost = name.startsWith("cost.") && unit !== undefined;
   return [isCost ? { ...line, isPassing: true } : line];
+}
+
+/** The prefix of event kinds that ARCP does not define. */
+const ownPrefix = "x-vendor.runctx.";
+const textDelta = `${ownPrefix}text_delta`;
+
+/** The line for an event that ARCP does not define: our own kinds in words, those of other vendors as JSON. */
+function ownLine(kind: string, body: unknown): Line {
+  const other = beside(`${printable(kind)} ${short(body)}`);
+  if (!isObject(body)) return other;
+  switch (kind) {
+    case `${ownPrefix}question`: {
+      const choices = listIn(body, "choices");
+      const said = words(textIn(body, "prompt"));
+      const beside = choices.length === 0 ? "" : ` (${printable(choices.join(" | "))})`;
+      const wanted = { ...(choices.length > 0 && { choices }), schema: body["schema"] };
+      const hint = answerHint(textIn(body, "question_id"), { kind: "input", ...wanted });
+      return { text: `? asks: ${said}${beside}${hint}`, tone: "warn" };
+    }
+    case `${ownPrefix}scope_request`: {
+      const writePrefix = textIn(body, "write_prefix");
+      const scope = {
+        read: listIn(body, "read_patterns"),
+        ...(writePrefix === "" ? {} : { writePrefix }),
+      };
+      const said = words(promptText({ prompt: textIn(body, "reason"), scope }));
+      const hint = answerHint(textIn(body, "request_id"), { kind: "scope" });
+      return { text: `? ${said}${hint}`, tone: "warn" };
+    }
+    case `${ownPrefix}question_closed`: {
+      const closed = isObject(body["payload"]) ? body["payload"] : {};
+      const by = textIn(closed, "by");
+      const outcome = textIn(closed, "outcome").replaceAll("_", " ");
+      return beside(
+        by === "" ? `? no answer: ${printable(outcome)}` : `? answered by ${printable(by)}`,
+      );
+    }
+    default:
+      return other;
+  }
+}
+
+function answerHint(questionId: string, expected: Parameters<typeof answerWordOf>[0]): string {
+  const id = printable(questionId.slice(-limits.shortIdLength));
+  return `  tipstaff answer ${id} <${answerWordOf(expected)}>`;
+}
+
+function textIn(body: JsonObject, name: string): string {
+  const value = body[name];
+  return typeof value === "string" ? value : "";
+}
+
+function listIn(body: JsonObject, name: string): readonly string[] {
+  const value = body[name];
+  return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
+}
+
+function writtenLine(text: string): Line {
+  return { text: `│ ${printable(text)}`, tone: undefined };
 }
 
 const tones: Readonly<Record<string, Tone>> = {

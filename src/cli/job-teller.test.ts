@@ -8,7 +8,7 @@ function written(statement: string): readonly string[] {
   const from = (file: string): string => JSON.stringify(join(import.meta.dirname, file));
   const program = `
     import { JobTeller } from ${from("job-teller.ts")};
-    import { lullOf } from ${from("job-words.ts")};
+    import { daemonIsAway, lullOf } from ${from("job-words.ts")};
     const teller = new JobTeller({ agent: "painter", jobId: "job_1" }, "lines");
     ${statement}`;
   const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", program]);
@@ -26,4 +26,27 @@ test("in a pipe a worker that stays away is told once, and again if it was back 
     "  its worker is away, and has 60 s to come back",
     "  its worker is away, and has 40 s to come back",
   ]);
+});
+
+test("in a pipe a daemon that was away is told to be back", () => {
+  const lines = written(`
+    for (const lull of [daemonIsAway, daemonIsAway, "", daemonIsAway, "waits for painter"]) {
+      teller.explain(lull);
+    }`);
+  assert.deepEqual(lines, [
+    "painter job_1",
+    "  the daemon is away; waiting for it",
+    "  the daemon is back",
+    "  the daemon is away; waiting for it",
+    "  the daemon is back",
+    "  waits for painter",
+  ]);
+});
+
+test("the time of a job that is cancelled counts from its start, also if its last event is older", () => {
+  const lines = written(`
+    const atMs = Date.now() - 60_000;
+    teller.take({ kind: "x", body: {}, view: undefined, atMs }, {});
+    teller.leave("cancelled");`);
+  assert.match(lines.at(-1) ?? "", /^✗ cancelled after (1 min|60(\.\d)? s)/);
 });

@@ -81,14 +81,20 @@ export class JobTeller implements Disposable {
   /** Why nothing comes just now, until something does. */
   explain(lull: string): void {
     if (lull === this.#lull) return;
-    const wasTold = this.#lull !== "";
+    const before = this.#lull;
     this.#lull = lull;
-    if (this.#timer) this.#draw();
-    // Where nothing is drawn anew, the time that it still has would be line upon line.
-    else if (lull !== "" && !wasTold) this.#tell([{ text: printable(lull), tone: "dim" }]);
+    if (this.#timer) return this.#draw();
+    const isBack = before === daemonIsAway;
+    // In a pipe each text is a new line, so a reason that only counts down is printed once.
+    const isNew = lull !== "" && (before === "" || isBack);
+    const news = [...(isBack ? ["the daemon is back"] : []), ...(isNew ? [lull] : [])];
+    this.#tell(news.map((text) => ({ text: printable(text), tone: "dim" })));
   }
 
-  /** What the job has cost by now, with all that it delegated; empty if that is unknown. Its events tell only a part. */
+  /**
+   * The cost of the job so far, including delegated jobs; empty if unknown. The events of the job contain only its own
+   * part.
+   */
   setCost(cost: string): void {
     this.#cost = printable(cost);
   }
@@ -130,8 +136,7 @@ export class JobTeller implements Disposable {
   leave(words: string, payload?: Readonly<Record<string, unknown>>): void {
     this.#end();
     if (this.#look === "json" && payload) this.#print(`${jsonOf(payload)}\n`);
-    const { elapsedMs } = this.#story;
-    const facts = [elapsedMs > 0 ? `${words} after ${this.#took()}` : words, this.#cost];
+    const facts = [`${words} after ${duration(this.#sinceStartMs)}`, this.#cost];
     const text = facts.filter((fact) => fact !== "").join(" · ");
     if (this.#look === "lines") this.#print(`${paint("warn", `✗ ${text}`)}\n`);
   }
@@ -145,6 +150,11 @@ export class JobTeller implements Disposable {
   #end(): void {
     if (this.#look === "lines") this.#tell(this.#story.end());
     this[Symbol.dispose]();
+  }
+
+  /** Until now. The last event may be older. */
+  get #sinceStartMs(): number {
+    return Math.max(0, Date.now() - (this.#story.startedAtMs ?? this.#beganAtMs));
   }
 
   #took(): string {
@@ -167,10 +177,9 @@ export class JobTeller implements Disposable {
     const { current = 0, total = 0 } = progress ?? {};
     const hasBar = progress !== undefined && total > 0;
     const sign = hasBar ? bar(current / total) : (turning[this.#turn % turning.length] ?? "");
-    const since = Date.now() - (this.#story.startedAtMs ?? this.#beganAtMs);
     const note = this.#isAway() ? daemonIsAway : this.#note || this.#lull;
     const room = Math.max(1, columns - sign.length - 4);
-    const took = duration(Math.max(0, since));
+    const took = duration(this.#sinceStartMs);
     const [first = ""] = doing.split("\n");
     // While there is something to say of it, that counts for more than what it says.
     const text = note

@@ -1,6 +1,12 @@
 /** What is said of a job, wherever it is shown. */
 import type { Tone } from "../terminal/index.ts";
-import type { Job, JobCost, JobProgress, JobState } from "../wire/api/index.ts";
+import {
+  type Job,
+  type JobCost,
+  type JobProgress,
+  type JobState,
+  readableAmount,
+} from "../wire/api/index.ts";
 import { limits } from "./limits.ts";
 import { forHowLong, grouped } from "./times.ts";
 
@@ -46,6 +52,14 @@ export function briefLullOf({ waiting, orphanedUntilMs }: Job, nowMs: number): s
   const { workers } = waiting;
   if (workers === 0) return "none is connected";
   return workers === 1 ? "the only one is busy" : `all ${grouped(workers)} are busy`;
+}
+
+/** `asks: Pay 5 EUR?`, `wants to read docs/**: to compare`, while it waits for a person. */
+export function asksIn({ question }: Job): string {
+  if (!question) return "";
+  const { kind, prompt, openCount } = question;
+  const more = openCount > 1 ? ` (and ${grouped(openCount - 1)} more)` : "";
+  return `${kind === "scope" ? "" : "asks: "}${oneLine(prompt)}${more}`;
 }
 
 /** `2 wait for painter; none is connected`, for each agent that some wait for; the most wanted first. */
@@ -97,25 +111,17 @@ function plain(value: number): string {
   return fraction === undefined ? grouped(Number(whole)) : `${grouped(Number(whole))}.${fraction}`;
 }
 
-/** `1.20 of 5.00 USD`, or `1.20 USD` without a budget; of several currencies, each. An older daemon tells no cost. */
+/** `1.20 of 5.00 USD`, or `1.20 USD` without a budget, for each currency. An older daemon does not report the cost. */
 export function spentOf({
   cost = [],
 }: {
   readonly cost?: readonly Pick<JobCost, "currency" | "total" | "cap">[];
 }): string {
-  const costs = cost.map(({ currency, total, cap }) =>
-    cap === undefined
-      ? `${likewise(total, "0.00")} ${currency}`
-      : `${likewise(total, cap)} of ${cap} ${currency}`,
-  );
+  const costs = cost.map(({ currency, total, cap }) => {
+    const bound = cap === undefined ? "" : ` of ${readableAmount(cap, currency)}`;
+    return `${readableAmount(total, currency)}${bound} ${currency}`;
+  });
   return costs.join(" · ");
-}
-
-/** With at least as many digits behind the point as the other has. */
-function likewise(amount: string, other: string): string {
-  const [whole = "", fraction = ""] = amount.split(".");
-  const digits = fraction.padEnd(other.split(".")[1]?.length ?? 0, "0");
-  return digits === "" ? whole : `${whole}.${digits}`;
 }
 
 /** Whether all of some currency is spent. */

@@ -1,6 +1,7 @@
 /** `tipstaff job`: work that an agent does for you, through the daemon's ARCP door. */
 import {
   type ARCPClient,
+  type ARCPError,
   isARCPError,
   type JobHandle,
   type ReceivedEvent,
@@ -46,7 +47,7 @@ export async function submitJob(
   return await withDaemon(values, async (client) => {
     const endings = new Endings(client);
     using submission = new Submission(client, "tipstaff job list");
-    // Ends by telling the daemon that nobody follows the job, so that the goodbye leaves no session to resume.
+    // Unsubscribes from the job before the goodbye, so that the daemon need not keep the session for a resume.
     using job = await submission.submit(request);
     if (values["detach"] !== true) return await tell(values, { client, endings, job }, submission);
     if (submission.interruption.isAsked) return exits.interrupted;
@@ -133,7 +134,7 @@ async function tell(
     },
     (lull) => teller.explain(lull),
   );
-  // The last that was seen is not the whole cost: money may have been spent since.
+  // The last known cost may be too low: the job may have spent more since.
   const setFinalCost = async (): Promise<void> =>
     teller.setCost(spentOf((await askJob(values, job.jobId)) ?? {}));
   for await (const event of job.events({ buffer: "all" })) {
@@ -157,14 +158,16 @@ async function tell(
     const { code, message } = error;
     const payload = endings.of(job.jobId) ?? { ...error.toPayload() };
     await setFinalCost();
-    throw no(teller.fail(payload, { code, message }), ...adviceOn(code));
+    throw no(teller.fail(payload, { code, message }), ...adviceOn(error));
   }
 }
 
 /** What to do about how a job ended, where that is the same for all agents. */
-function adviceOn(code: string): readonly string[] {
+function adviceOn({ code, details }: Pick<ARCPError, "code" | "details">): readonly string[] {
   switch (code) {
     case "PERMISSION_DENIED":
+      // A person denied the request, so another lease would not help.
+      if (details?.["request_id"] !== undefined) return [];
       return [`--lease says what it may do, such as --lease '{"tool.call": ["search.*"]}'`];
     case "BUDGET_EXHAUSTED":
       return ["--budget says what it may spend, such as --budget USD:5.00"];
@@ -173,7 +176,10 @@ function adviceOn(code: string): readonly string[] {
   }
 }
 
-/** The job as `job list` has it; undefined if the daemon does not tell. How it ends is heard in any case. */
+/**
+ * The job as `job list` shows it; undefined if the daemon does not answer. The end of the job is reported by its
+ * events.
+ */
 async function askJob(
   values: Values,
   jobId: string,

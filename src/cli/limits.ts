@@ -1,6 +1,6 @@
 /** Bounds of the command line, as one that asks the daemon. */
 export const limits = {
-  /** How long a thing is snoozed unless the command says so. */
+  /** How long an item is snoozed by default. */
   snoozeMs: 3_600_000,
   /** For what is still to be printed, when all that the daemon had is closed. */
   exitMs: 200,
@@ -12,6 +12,8 @@ export const limits = {
   versionMs: 10_000,
   /** Whether somebody listens on a port of this machine. */
   portMs: 1_000,
+  /** Of the process that has a port, so many ports are asked whether it is a Tipstaff. */
+  portsAskedMax: 8,
 
   /** What the daemon gives at a time. */
   pageMax: 1_000,
@@ -49,6 +51,16 @@ export const limits = {
   fairScoreMin: 0.22,
   strongScoreMin: 0.6,
   foundDefault: 10,
+  /** Characters of a question's id that are shown, and the fewest that a user may type to name it. */
+  shortIdLength: 6,
+  idPartLengthMin: 2,
+  /** Open questions that are listed above the agents; the rest is only counted. */
+  questionsShownMax: 10,
+  /** The prompt is not cut shorter than this to make room for the choices in the command that answers. */
+  promptCellsMin: 30,
+  /** Fields and values of an answer's schema that are listed, and how deep its objects are described. */
+  schemaPartsShownMax: 12,
+  schemaDepthShownMax: 2,
   /** Of things that go by the same name. */
   namesakesShownMax: 5,
   /** Who was lost is shown for a day: after that it is history. */
@@ -73,13 +85,18 @@ export const limits = {
   notificationMs: 30_000,
   /** Of the input of a task, and of its output: both must fit into one reply that the Python client accepts. */
   taskBytesMax: 2_000_000,
+  /** The length of a line that a job writes piece by piece; a longer one is shown as several lines. */
+  writtenLengthMax: 2_000,
   /** Of the input of a task, where it is only shown. */
   previewLengthMax: 2_000,
   /** Between two looks for a person's answer, where reading does not wait for it. */
   answerPauseMs: 20,
-  /** After so long the daemon is asked how a job stands that is followed: it may wait for a worker. Most begin at once. */
+  /**
+   * The delay before the daemon is first asked for the state of a followed job that emits nothing: it may wait for a
+   * worker. Most jobs begin at once.
+   */
   lullMs: 300,
-  /** And asked again, as long as it is followed. */
+  /** The interval at which the daemon is asked again. */
   lullLookMs: 2_000,
   /** On a terminal of so many columns there is room for ids. */
   wideColumns: 140,

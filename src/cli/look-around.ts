@@ -7,7 +7,7 @@ import { hostname } from "node:os";
 import { Surroundings, sight, surveyProcesses } from "../sightings/index.ts";
 import { readDirectory, type Warning } from "../status-files/index.ts";
 import { socketIn } from "../transport/index.ts";
-import type { Job, JobPage, Sighting, Sightings } from "../wire/api/index.ts";
+import type { Job, Page, Question, Sighting, Sightings } from "../wire/api/index.ts";
 import { isMirrored } from "../wire/status-file/index.ts";
 import { Failure } from "./failure.ts";
 import { limits } from "./limits.ts";
@@ -17,16 +17,20 @@ import { dataDirectoryFrom, hasLog } from "./paths.ts";
 import type { Values } from "./table.ts";
 
 export type Look = {
+  /** Open questions, oldest first; empty without a daemon. */
+  readonly questions: readonly Question[];
+  /** Why the open questions could not be read, if a daemon answers and they could not. */
+  readonly questionsError?: string;
   /** Who waits for a person first. */
   readonly agents: readonly Sighting[];
   /** Files that tell nothing because something is wrong with them. */
   readonly warnings: readonly Warning[];
   /** How many more the daemon knows than it tells at once. */
   readonly untold: number;
-  /** Those that run or wait for a worker; absent where no daemon tells of them. */
+  /** Jobs that run, ask a person, or wait for a worker; absent without a daemon. */
   readonly jobs?: { readonly rows: readonly Job[]; readonly total: number };
   readonly nowMs: number;
-  /** The data directory of a daemon that has run and does not answer. */
+  /** The data directory, if a daemon has run there before and does not answer now. */
   readonly downDirectory?: string;
 };
 
@@ -44,7 +48,7 @@ export async function lookAround(values: Values): Promise<Look> {
   asking?.catch(() => {});
   const { agents: processes, hasDaemon } = surveyProcesses();
   const answer = await (asking ?? (hasDaemon ? ask(values, looking) : nobody));
-  const { told, untold, jobs } = answer;
+  const { told, ...rest } = answer;
   const nowMs = Date.now();
   const found = { files, registered: [], processes };
   const own = sight(found, { nowMs, hostName: hostname(), ...silentIn(looking) });
@@ -52,12 +56,14 @@ export async function lookAround(values: Values): Promise<Look> {
   const agents = surroundings.look(joined(told, own), found);
   const directory = dataDirectoryFrom(values);
   const down = answer === nobody && hasLog(directory) ? { downDirectory: directory } : {};
-  return { agents, warnings, untold, nowMs, ...(jobs && { jobs }), ...down };
+  return { ...rest, agents, warnings, nowMs, ...down };
 }
 
-type Told = Pick<Look, "untold" | "jobs"> & { readonly told: readonly Sighting[] };
+type Told = Pick<Look, "untold" | "jobs" | "questions" | "questionsError"> & {
+  readonly told: readonly Sighting[];
+};
 
-const nobody: Told = { told: [], untold: 0 };
+const nobody: Told = { told: [], untold: 0, questions: [] };
 
 async function ask(values: Values, looking: Looking): Promise<Told> {
   const { call } = await import("./daemon.ts");
@@ -65,29 +71,51 @@ async function ask(values: Values, looking: Looking): Promise<Told> {
   try {
     const options = { answerMs: isDaemonNamed ? limits.answerMs : limits.casualAnswerMs };
     const asked = { limit: limits.pageMax, ...silentIn(looking) };
-    const [{ agents, total = 0 }, jobs] = await Promise.all([
+    const [{ agents, total = 0 }, jobs, questions] = await Promise.all([
       call(values, "getStatus", asked, options) as Promise<Partial<Sightings>>,
-      askJobs(() =>
-        call(values, "listJobs", { state: ["running", "pending"], limit: limits.pageMax }, options),
+      askRows(() =>
+        call(
+          values,
+          "listJobs",
+          { state: ["waiting", "running", "pending"], limit: limits.pageMax },
+          options,
+        ),
+      ),
+      askRows(() =>
+        call(values, "listQuestions", { state: ["open"], limit: limits.pageMax }, options),
       ),
     ]);
     // Another program may listen where we ask.
     if (!Array.isArray(agents)) return nobody;
-    return { told: agents, untold: Math.max(0, total - agents.length), ...(jobs && { jobs }) };
+    const untold = Math.max(0, total - agents.length);
+    return {
+      told: agents,
+      untold,
+      questions: questions.page?.rows ?? [],
+      ...(questions.error === undefined ? {} : { questionsError: questions.error }),
+      ...(jobs.page && { jobs: jobs.page }),
+    };
   } catch (error) {
     if (isDaemonNamed || !(error instanceof Failure)) throw error;
-    return nobody;
+    // A daemon of ours, but of another data directory or user.
+    const isLocked = error.code === "token_required";
+    return isLocked ? { ...nobody, questionsError: error.message } : nobody;
   }
 }
 
-/** A daemon may be older than jobs are. */
-async function askJobs(ask: () => Promise<Partial<JobPage>>): Promise<Look["jobs"]> {
+type Rows<Row> = {
+  readonly page?: { readonly rows: readonly Row[]; readonly total: number };
+  readonly error?: string;
+};
+
+/** An older daemon does not have jobs or questions. */
+async function askRows<Row>(ask: () => Promise<Partial<Page<Row>>>): Promise<Rows<Row>> {
   try {
     const { rows, total = 0 } = await ask();
-    return Array.isArray(rows) ? { rows, total } : undefined;
+    return Array.isArray(rows) ? { page: { rows, total } } : {};
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    return undefined;
+    return { error: error.message };
   }
 }
 

@@ -86,11 +86,11 @@ describe("the executables", { concurrency: 3 }, () => {
     assert.equal(code, 1);
     assert.equal(stderr.trim().split("\n").length, 1, stderr);
     assert(stderr.includes(`${address} is in use`), stderr);
-    assert.match(stderr, /--addr or --metrics-addr takes another$/m);
+    assert.match(stderr, /; choose another port with --addr or --metrics-addr$/m);
     assert(performance.now() - startedMs < 8_000);
   });
 
-  test("a port that another Tipstaff has is told with its process", async () => {
+  test("a port that another Tipstaff has is told with its process and data directory", async () => {
     const data = join(directory, "first");
     const http = `127.0.0.1:${await freePort()}`;
     await using daemon = await start(
@@ -101,12 +101,26 @@ describe("the executables", { concurrency: 3 }, () => {
     for (const [words, taken] of [
       [[`--grpc=${grpc}`, `--http=${http}`, "--arcp="], grpc],
       [["--grpc=127.0.0.1:0", `--http=${http}`, "--arcp="], http],
+      // Its HTTP address is not among the flags.
+      [[`--grpc=${grpc}`, "--http=", "--arcp="], grpc],
     ] as const) {
       const { code, stderr } = await run(tipstaff, "up", "--memory", ...words);
       assert.equal(code, 1);
-      const { pid } = daemon.process;
-      assert(stderr.includes(`${taken} is in use by another Tipstaff, process ${pid}; `), stderr);
+      const other = `another Tipstaff (process ${daemon.process.pid}, data directory ${data})`;
+      assert(stderr.includes(`${taken} is in use by ${other}; choose another port`), stderr);
     }
+    const { stderr } = await run(agentkeeper, `--addr=${grpc}`, "--metrics-addr=");
+    assert.match(stderr, /is in use by another Tipstaff /);
+  });
+
+  test("if the default port of ARCP is in use, up says that jobs over ARCP are off", async () => {
+    // If another program has the port already, that is as good.
+    await using _taken = await openPort(7_777).catch(() => undefined);
+    await using daemon = await start(tipstaff, "up", "--memory", "--grpc=127.0.0.1:0", "--http=");
+    await eventually(() => {
+      const warning = /:7777 is in use: jobs over ARCP are off; choose another port with --arcp$/m;
+      assert.match(daemon.stderr(), warning);
+    });
   });
 
   test("[AK-3.3-3] an HTTP address that was asked for and is in use ends it with 1", async () => {
@@ -277,6 +291,10 @@ describe("the executables", { concurrency: 3 }, () => {
     });
     const { code } = await run(tipstaff, "status", "--http=127.0.0.1:1");
     assert.equal(code, 3);
+    const examined = await run(tipstaff, "doctor", `--http=${http}`);
+    assert.equal(examined.code, 0, examined.stdout);
+    assert.match(examined.stdout, /^ok +log +the running daemon keeps its log in memory$/m);
+    assert.match(examined.stdout, /^no check failed: the log is in memory/m);
   });
 
   test("doctor ends with 1 where there is no log, and with 0 where all is well", async () => {
@@ -311,6 +329,7 @@ type Running = AsyncDisposable & {
   /** The gRPC port that it printed. */
   readonly port: number;
   readonly stdout: () => string;
+  readonly stderr: () => string;
   readonly stop: (signal: NodeJS.Signals) => Promise<number | null>;
 };
 
@@ -336,7 +355,7 @@ async function start(file: string, ...words: readonly string[]): Promise<Running
   return {
     process: child,
     port: Number(port),
-    stdout: output.stdout,
+    ...output,
     stop,
     [Symbol.asyncDispose]: async () => {
       await stop("SIGTERM");
@@ -368,10 +387,10 @@ async function reach(port: number, host = "127.0.0.1"): Promise<void> {
   }
 }
 
-async function openPort(): Promise<AsyncDisposable & { readonly port: number }> {
+async function openPort(port = 0): Promise<AsyncDisposable & { readonly port: number }> {
   // Reads along, so that it notices when somebody who only looked hangs up.
   const server = createServer((socket) => socket.on("error", () => {}).resume());
-  server.listen(0, "127.0.0.1");
+  server.listen(port, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
   assert(typeof address === "object" && address);

@@ -1,6 +1,6 @@
 /** `tipstaff needs`: everything that waits for a person, and how to clear it. `status` counts the same. */
 import { paint, printable, type Tone } from "../terminal/index.ts";
-import type { Attention, AttentionKind } from "../wire/api/index.ts";
+import { type Attention, type AttentionKind, limits as apiLimits } from "../wire/api/index.ts";
 import { type Column, printColumns } from "./columns.ts";
 import { call } from "./daemon.ts";
 import { mistake, no } from "./failure.ts";
@@ -40,6 +40,11 @@ export function describeNeeds(
       weight: 10,
     },
     { title: "FOR", cell: ({ sinceMs }) => forHowLong(nowMs - sinceMs), weight: 9 },
+    {
+      title: "CLOSES IN",
+      cell: ({ expiresAtMs }) => (expiresAtMs === undefined ? "" : forHowLong(expiresAtMs - nowMs)),
+      weight: 9,
+    },
     { title: "NAME", cell: ({ name }) => name, weight: 8, cellsMin: 10 },
     { title: "WHY", cell: ({ text }) => text, weight: 7, cellsMin: 16 },
     ...(isDismissed
@@ -49,8 +54,8 @@ export function describeNeeds(
   ];
   const more = total > items.length ? ` · ${grouped(total - items.length)} more` : "";
   const last = isDismissed
-    ? `${countOf(total, "thing")} dismissed · tipstaff needs restore <id> shows one again`
-    : `${countOf(total, "thing needs you", "things need you")}${more} · ${howToGoOn(items)}`;
+    ? `${countOf(total, "item")} dismissed · tipstaff needs restore <id> shows one again`
+    : `${countOf(total, "item needs you", "items need you")}${more} · ${howToGoOn(items)}`;
   return `${printColumns(items, columns)}\n${paint("dim", last)}\n`;
 }
 
@@ -73,6 +78,9 @@ export async function dismissNeeds(values: Values, ids: readonly string[]): Prom
 
 export async function snoozeNeeds(values: Values, ids: readonly string[]): Promise<number> {
   const forMs = durationIn(values, "for") ?? limits.snoozeMs;
+  if (forMs < apiLimits.snoozeMsMin || forMs > apiLimits.snoozeMsMax) {
+    throw mistake("--for must be from 1s to 365d");
+  }
   return await clear(values, ids, { forMs });
 }
 
@@ -83,8 +91,8 @@ async function clear(
 ): Promise<number> {
   const { items } = await ask(values, false);
   const isAll = values["all"] === true;
-  if (isAll === ids.length > 0) throw mistake("name one thing by its id or name, or say --all");
-  const meant = isAll ? items : [findNeed(items, ids[0] ?? "")];
+  if (isAll === ids.length > 0) throw mistake("give the id or name of one item, or --all");
+  const meant = isAll ? items : [await findShownOrHidden(values, items, ids[0] ?? "")];
   for (const { kind, id, sinceMs } of meant) {
     await call(values, "dismissNeed", { kind, id, sinceMs, ...snooze });
   }
@@ -98,9 +106,24 @@ async function clear(
 }
 
 export async function restoreNeed(values: Values, [word = ""]: readonly string[]): Promise<number> {
-  const { kind, id, name } = findNeed((await ask(values, true)).items, word);
+  const { items: hidden } = await ask(values, true);
+  const item = matchNeed(hidden, word);
+  if (!item) {
+    const shown = findNeed((await ask(values, false)).items, word);
+    throw no(`${printable(shown.name)} is not dismissed or snoozed`);
+  }
+  const { kind, id, name } = item;
   await call(values, "restoreNeed", { kind, id });
   return printOne(values, { kind, id }, () => `${printable(name)} is shown again\n`);
+}
+
+/** An item that is snoozed can be dismissed, and one that is dismissed can be snoozed. */
+async function findShownOrHidden(
+  values: Values,
+  shown: readonly Attention[],
+  word: string,
+): Promise<Attention> {
+  return matchNeed(shown, word) ?? findNeed((await ask(values, true)).items, word);
 }
 
 async function ask(
@@ -110,16 +133,22 @@ async function ask(
   return await call(values, "getAttention", isDismissed ? { dismissed: true } : {});
 }
 
-/** By its id, the beginning of its id, or its name. Exported for its test. */
+/** Finds an item by its id, the beginning of its id, or its name. Exported for its test. */
 export function findNeed(items: readonly Attention[], word: string): Attention {
+  const item = matchNeed(items, word);
+  if (item) return item;
+  throw no(`no item has the id or name ${printable(word)}`, "tipstaff needs lists the items");
+}
+
+/** Undefined if there is none. Throws if there are several. */
+function matchNeed(items: readonly Attention[], word: string): Attention | undefined {
   const exact = items.filter(({ id, name }) => id === word || name === word);
   const begun = word.length >= 2 ? items.filter(({ id }) => id.startsWith(word)) : [];
   const [item, ...others] = exact.length > 0 ? exact : begun;
-  if (!item) throw no(`nothing that needs you is called ${printable(word)}`, "see tipstaff needs");
-  if (others.length > 0) {
+  if (item && others.length > 0) {
     const shown = [item, ...others].slice(0, limits.namesakesShownMax);
     throw no(
-      `${printable(word)} is ${countOf(others.length + 1, "thing")}; give the id of one`,
+      `${countOf(others.length + 1, "item")} match ${printable(word)}; give the id of one`,
       ...shown.map(
         ({ id, kind, name }) => `${printable(id)}  ${words[kind].word}  ${printable(name)}`,
       ),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { desktopWords, Episodes, variablesOf } from "./notify.ts";
-import { seen } from "./testing.ts";
+import { Asked, desktopWords, Episodes, variablesOf, variablesOfQuestion } from "./notify.ts";
+import { asked, seen } from "./testing.ts";
 
 const waiting = seen({ state: "waiting" });
 
@@ -22,6 +22,23 @@ test("under another id it is the same, and gone for a moment it is not new", () 
   assert.equal(episodes.begun([waiting], 3_000).length, 0);
   assert.equal(episodes.begun([], 300_000).length, 0);
   assert.equal(episodes.begun([waiting], 300_000 + 1).length, 1);
+});
+
+test("each question is told once", () => {
+  const told = new Asked();
+  const [one, other] = [asked({ id: "q_1" }), asked({ id: "q_2" })];
+  assert.deepEqual(told.begun([one]), [one]);
+  assert.deepEqual(told.begun([one, other]), [other]);
+  assert.deepEqual(told.begun([one, other]), []);
+});
+
+test("a command is given a question under the names that it knows from agents", () => {
+  const question = asked({ choices: ["pay now", "wait"], prompt: "Pay\0 5 EUR?" });
+  const variables = variablesOfQuestion(question);
+  assert.equal(variables["TIPSTAFF_NAME"], "payer");
+  assert.equal(variables["TIPSTAFF_DOING"], "Pay 5 EUR?");
+  assert.equal(variables["TIPSTAFF_QUESTION"], question.id);
+  assert.equal(variables["TIPSTAFF_CHOICES"], "pay now\nwait");
 });
 
 test("what an agent says is never part of a script, of markup or of a variable's end", () => {

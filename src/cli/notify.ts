@@ -1,25 +1,38 @@
 /**
- * `tipstaff notify`: tells when an agent begins to wait for a person: on the desktop, with the terminal's bell,
- * or by a command. Once for each time it waits.
+ * `tipstaff notify`: notifies the user when a job or an agent asks a question, or an agent begins to wait for a
+ * person. It shows a desktop notification, rings the terminal's bell, or runs a command: once for each question, and
+ * once each time an agent begins to wait.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { Writable } from "node:stream";
 import { jsonOf, print, printable, say } from "../terminal/index.ts";
-import type { Sighting } from "../wire/api/index.ts";
+import type { Question, Sighting } from "../wire/api/index.ts";
 import { exits } from "./exits.ts";
 import { mistake } from "./failure.ts";
 import { followAgents } from "./feed.ts";
 import { limits } from "./limits.ts";
 import { lookingFrom } from "./looking.ts";
 import { goesBy, namesOf } from "./one-list.ts";
+import { choicesOf, commandFor, isAskedBy, promptOf, UnreadTeller } from "./question-words.ts";
 import { doingOf, whereOf } from "./sighting-words.ts";
 import type { Values } from "./table.ts";
 import { atTime } from "./times.ts";
 import { textIn } from "./values.ts";
 
-type Way = (agent: Sighting) => Promise<void>;
+/** Something that needs a person now. */
+type Notice = {
+  readonly atMs: number;
+  readonly title: string;
+  /** The lines of the notification's text. */
+  readonly lines: readonly string[];
+  /** What `--json` prints, and what a command gets on its standard input. */
+  readonly record: Sighting | { readonly question: Question };
+  readonly variables: Readonly<Record<string, string>>;
+};
+
+type Way = (notice: Notice) => Promise<void>;
 
 export async function notify(values: Values): Promise<number> {
   const way = wayFrom(values);
@@ -29,17 +42,37 @@ export async function notify(values: Values): Promise<number> {
   process.on("SIGINT", end);
   process.on("SIGTERM", end);
   const episodes = new Episodes();
+  const asked = new Asked();
+  const unread = new UnreadTeller();
   const telling = new Set<Promise<void>>();
   const following = followAgents(values, lookingFrom(values), ending.signal);
   try {
-    for await (const { agents, nowMs } of following) {
+    let wasDownTold = false;
+    for await (const around of following) {
+      const { questions, agents, nowMs, isDaemonLost } = around;
+      if (around.isDaemonMissing && !wasDownTold) {
+        wasDownTold = true;
+        say("no daemon is running, so questions are not told; tipstaff up starts one\n");
+      }
+      unread.look(around);
       const meant = agents.filter((agent) => name === undefined || goesBy(agent, name));
-      const fresh = episodes.begun(meant, nowMs);
-      for (const agent of fresh) {
-        const line = values["json"] === true ? jsonOf(agent) : lineOf(agent, nowMs);
+      const open = questions.filter((one) => name === undefined || isAskedBy(one, name));
+      // An agent that asks is announced by its question.
+      const waiting = episodes
+        .begun(meant, nowMs)
+        .filter(({ questionId }) => questionId === undefined);
+      // While the daemon is away, `questions` is empty. Skipping it keeps known questions from being announced again
+      // later.
+      const newlyAsked = isDaemonLost ? [] : asked.begun(open);
+      const fresh = [
+        ...newlyAsked.map((question) => noticeOfQuestion(question, questions)),
+        ...waiting.map((agent) => noticeOfAgent(agent, nowMs)),
+      ];
+      for (const notice of fresh) {
+        const line = values["json"] === true ? jsonOf(notice.record) : lineOf(notice, nowMs);
         print(`${line}\n`);
         while (telling.size >= limits.notificationsMax) await Promise.race(telling);
-        const told = way(agent).finally(() => telling.delete(told));
+        const told = way(notice).finally(() => telling.delete(told));
         telling.add(told);
       }
       if (values["once"] === true && fresh.length > 0) break;
@@ -79,6 +112,39 @@ export class Episodes {
   }
 }
 
+/** The open questions that were announced. */
+export class Asked {
+  #told: ReadonlySet<string> = new Set();
+
+  /** The questions that were not announced before. */
+  begun(open: readonly Question[]): readonly Question[] {
+    const fresh = open.filter(({ id }) => !this.#told.has(id));
+    this.#told = new Set(open.map(({ id }) => id));
+    return fresh;
+  }
+}
+
+function noticeOfQuestion(question: Question, open: readonly Question[]): Notice {
+  const lines = [promptOf(question), choicesOf(question), commandFor(question, open)];
+  return {
+    atMs: question.askedAtMs,
+    title: `${question.askerName} asks you`,
+    lines: lines.filter((line) => line !== ""),
+    record: { question },
+    variables: variablesOfQuestion(question),
+  };
+}
+
+function noticeOfAgent(agent: Sighting, nowMs: number): Notice {
+  return {
+    atMs: agent.sinceMs ?? nowMs,
+    title: `${agent.name} waits for you`,
+    lines: [whereOf(agent), doingOf(agent)].filter((line) => line !== ""),
+    record: agent,
+    variables: variablesOf(agent),
+  };
+}
+
 function wayFrom(values: Values): Way {
   const command = textIn(values, "command");
   if (command !== undefined && values["bell"] === true) {
@@ -86,7 +152,7 @@ function wayFrom(values: Values): Way {
   }
   if (command === "")
     throw mistake("--command is a command, such as 'say \"$TIPSTAFF_NAME waits\"'");
-  if (command !== undefined) return (agent) => runCommand(command, agent);
+  if (command !== undefined) return (notice) => runCommand(command, notice);
   if (values["bell"] === true) return ringBell;
   const [program] = desktopWords("", "");
   hasDesktop = isInstalled(program);
@@ -107,21 +173,20 @@ async function ringBell(): Promise<void> {
 }
 
 /**
- * The user's own words go to the shell; what the agent says goes beside them, as variables and on standard
+ * The user's own words go to the shell; what the agent or the job says goes beside them, as variables and on standard
  * input, where no shell reads it.
  */
-async function runCommand(command: string, agent: Sighting): Promise<void> {
+async function runCommand(command: string, { variables, record }: Notice): Promise<void> {
   const code = await run("/bin/sh", ["-c", command], {
-    env: { ...process.env, ...variablesOf(agent) },
-    input: `${jsonOf(agent)}\n`,
+    env: { ...process.env, ...variables },
+    input: `${jsonOf(record)}\n`,
   });
   if (code !== 0) say(`the command ended with ${code}\n`);
 }
 
-/** A variable cannot hold a zero. */
 export function variablesOf(agent: Sighting): Readonly<Record<string, string>> {
   const { id, name, state, host, pid, sinceMs, workspace, branch, doing, task, goal, tmux } = agent;
-  const told = {
+  return asVariables({
     TIPSTAFF_ID: id,
     TIPSTAFF_NAME: name,
     TIPSTAFF_STATE: state,
@@ -136,7 +201,27 @@ export function variablesOf(agent: Sighting): Readonly<Record<string, string>> {
     TIPSTAFF_TMUX_SOCKET: tmux?.socket,
     TIPSTAFF_TMUX_PANE: tmux?.pane,
     TIPSTAFF_KNOWN_FROM: agent.known[0]?.source,
-  };
+  });
+}
+
+/** Uses the same variable names as for an agent where they mean the same. */
+export function variablesOfQuestion(question: Question): Readonly<Record<string, string>> {
+  const { id, asker, askerName, askedAtMs, prompt, choices = [] } = question;
+  return asVariables({
+    TIPSTAFF_ID: asker.id,
+    TIPSTAFF_NAME: askerName,
+    TIPSTAFF_STATE: "waiting",
+    TIPSTAFF_SINCE_MS: askedAtMs,
+    TIPSTAFF_DOING: prompt,
+    TIPSTAFF_QUESTION: id,
+    TIPSTAFF_CHOICES: choices.join("\n"),
+  });
+}
+
+/** An environment variable cannot contain a zero byte. */
+function asVariables(
+  told: Readonly<Record<string, string | number | undefined>>,
+): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(told).map(([key, value]) => [key, String(value ?? "").replaceAll("\0", "")]),
   );
@@ -144,11 +229,9 @@ export function variablesOf(agent: Sighting): Readonly<Record<string, string>> {
 
 let hasDesktop = true;
 
-async function showOnDesktop(agent: Sighting): Promise<void> {
+async function showOnDesktop({ title, lines }: Notice): Promise<void> {
   if (hasDesktop) {
-    const title = printable(`${agent.name} waits for you`);
-    const body = [whereOf(agent), doingOf(agent)].filter(Boolean).map(printable).join("\n");
-    const [command, ...words] = desktopWords(title, body);
+    const [command, ...words] = desktopWords(printable(title), lines.map(printable).join("\n"));
     const code = await run(command, words, { env: process.env, input: "" });
     if (code === 0) return;
     hasDesktop = false;
@@ -205,8 +288,6 @@ function run(
   });
 }
 
-function lineOf(agent: Sighting, nowMs: number): string {
-  const parts = [`${agent.name} waits for you`, whereOf(agent), doingOf(agent)];
-  const said = parts.filter((part) => part !== "").map(printable);
-  return `${atTime(agent.sinceMs ?? nowMs, nowMs)}  ${said.join(" · ")}`;
+function lineOf({ atMs, title, lines }: Notice, nowMs: number): string {
+  return `${atTime(atMs, nowMs)}  ${[title, ...lines].map(printable).join(" · ")}`;
 }

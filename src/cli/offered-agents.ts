@@ -11,7 +11,8 @@ import { no } from "./failure.ts";
 
 /**
  * A module has `export default (server) => …`, which registers what it likes, or `export const agents = { name:
- * handler }`, where a handler may also be `{ handler, version, isIdempotent, jobsAtOnce }`. Rejects with a `Failure`.
+ * handler }`, where a handler may also be `{ handler, ...options }` with the options of `registerAgent`. Rejects with a
+ * `Failure`.
  */
 export async function offerAgents(server: ARCPServer, path: string | undefined): Promise<void> {
   if (path !== undefined) await registerModule(server, path);

@@ -12,12 +12,12 @@ export function dataDirectoryFrom(values: Values): string {
   return join(state, "tipstaff");
 }
 
-/** Whether a daemon has run with this data directory. A command alone leaves other files there, such as the token. */
+/** Whether a daemon has run with this data directory. Commands alone create other files there, such as the token. */
 export function hasLog(directory: string): boolean {
   return existsSync(join(directory, "log.db"));
 }
 
-/** For a command that found no daemon, although one has run here. */
+/** The message of a command that finds no daemon where one has run before. */
 export function daemonDownText(directory: string): string {
   return `the daemon is not running (${printPath(directory)}); its agents are not shown; tipstaff up starts it`;
 }

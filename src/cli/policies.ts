@@ -33,7 +33,7 @@ export async function listPolicies(values: Values): Promise<number> {
     columns,
     noun: ["policy", "policies"],
     empty: subjectPrefix
-      ? "no policy has a subject that begins so"
+      ? "no policy has a subject with this prefix"
       : "no policies: nobody may do anything; tipstaff policies set adds one",
     counts: (rows) => tally(rows, ({ effect }) => effect, ["deny"]),
   });

@@ -5,7 +5,10 @@ import type { Overview } from "../wire/api/index.ts";
 import { parseAddress } from "./address.ts";
 import { defaults } from "./defaults.ts";
 import type { Check } from "./doctor.ts";
+import { Failure } from "./failure.ts";
 import { limits } from "./limits.ts";
+import { printPath } from "./paths.ts";
+import { askOverview } from "./status.ts";
 
 /** Of the daemon that runs, or those that one would take. */
 export async function checkPorts(overview: Overview | undefined): Promise<readonly Check[]> {
@@ -51,9 +54,43 @@ async function checkPort(
     }
   }
   if (!isTaken) return { name, state: "ok", text: `${text}, free` };
-  const who = owner ? `process ${owner.pid} (${owner.name})` : "another program";
+  const who = await nameOwner(address.port, defaults.http);
   const advice = `stop it, or start the daemon with another address: ${flag} localhost:0`;
-  return { name, state: "warn", text: `${text} is taken by ${who}`, advice };
+  return { name, state: "warn", text: `${text} is in use by ${who}`, advice };
+}
+
+/**
+ * Names the program that listens on a port. It is a Tipstaff if its HTTP API says so, which is asked at `http` and at
+ * all ports of the process that has the port.
+ */
+export async function nameOwner(port: number, http: string): Promise<string> {
+  const owner = ownerOf(port);
+  const ports = [port, ...(owner ? portsOf(owner.pid) : [])].slice(0, limits.portsAskedMax);
+  const addresses = new Set([http, ...ports.map((one) => `localhost:${one}`)]);
+  const overviews = await Promise.all([...addresses].map(overviewAt));
+  const tipstaff = overviews.find((overview) =>
+    [overview?.grpcAddress, overview?.httpAddress, overview?.arcpAddress].some((address) =>
+      address?.endsWith(`:${port}`),
+    ),
+  );
+  if (tipstaff) return nameTipstaff(tipstaff);
+  return owner ? `process ${owner.pid} (${owner.name})` : "another program";
+}
+
+async function overviewAt(http: string): Promise<Overview | undefined> {
+  if (http === "") return undefined;
+  try {
+    return await askOverview({ http }, { answerMs: limits.portMs });
+  } catch (error) {
+    if (error instanceof Failure) return undefined;
+    throw error;
+  }
+}
+
+function nameTipstaff({ pid, dataDirectory }: Overview): string {
+  const log =
+    dataDirectory === undefined ? "log in memory" : `data directory ${printPath(dataDirectory)}`;
+  return `another Tipstaff (process ${pid}, ${log})`;
 }
 
 function answers(host: string, port: number): Promise<boolean> {
@@ -73,26 +110,42 @@ type Owner = { readonly pid: number; readonly name: string };
 
 /** Which process listens on a port, as Linux tells it; undefined elsewhere, or if it is not ours to know. */
 export function ownerOf(port: number): Owner | undefined {
-  const sockets = new Set(listeners(port).map((inode) => `socket:[${inode}]`));
+  const sockets = new Set(
+    listeners()
+      .filter((one) => one.port === port)
+      .map(({ socket }) => socket),
+  );
   if (sockets.size === 0) return undefined;
   for (const pid of listDirectory("/proc").filter((name) => /^\d+$/.test(name))) {
-    const files = listDirectory(`/proc/${pid}/fd`);
-    if (files.some((file) => sockets.has(linkAt(`/proc/${pid}/fd/${file}`)))) {
+    if (filesOf(pid).some((file) => sockets.has(file))) {
       return { pid: Number(pid), name: textAt(`/proc/${pid}/comm`).trim() };
     }
   }
   return undefined;
 }
 
-/** Inodes of the sockets that listen on a port. */
-function listeners(port: number): readonly string[] {
-  const suffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+/** On which a process listens. */
+function portsOf(pid: number): readonly number[] {
+  const files = new Set(filesOf(String(pid)));
+  const ports = listeners().filter(({ socket }) => files.has(socket));
+  return [...new Set(ports.map(({ port }) => port))];
+}
+
+function filesOf(pid: string): readonly string[] {
+  return listDirectory(`/proc/${pid}/fd`).map((file) => linkAt(`/proc/${pid}/fd/${file}`));
+}
+
+/** All TCP sockets that listen: the port, and the name that the socket has among the files of its process. */
+function listeners(): readonly { readonly port: number; readonly socket: string }[] {
   const listening = "0A";
   return ["/proc/net/tcp", "/proc/net/tcp6"]
     .flatMap((path) => textAt(path).split("\n").slice(1))
     .map((line) => line.trim().split(/\s+/))
-    .filter(([, local, , state]) => local?.endsWith(suffix) && state === listening)
-    .flatMap((cells) => cells[9] ?? []);
+    .filter(([, , , state]) => state === listening)
+    .map(({ 1: local = "", 9: inode = "" }) => ({
+      port: Number.parseInt(local.split(":")[1] ?? "", 16),
+      socket: `socket:[${inode}]`,
+    }));
 }
 
 function textAt(path: string): string {

@@ -1,19 +1,25 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Job } from "../wire/api/index.ts";
-import { describeAround, describeJobs } from "./ps.ts";
-import { nowMs, seen } from "./testing.ts";
+import { describeAround, describeJobs, describeQuestions } from "./ps.ts";
+import { asked, nowMs, seen } from "./testing.ts";
 
 test("a list of nobody offers the one command that makes them appear", () => {
-  const none = describeAround([], { agents: [], warnings: [], untold: 0, nowMs });
+  const none = describeAround([], { questions: [], agents: [], warnings: [], untold: 0, nowMs });
   assert.match(none, /^no agents; tipstaff install claude-code .*\n$/);
-  const hidden = describeAround([], { agents: [seen()], warnings: [], untold: 0, nowMs });
+  const hidden = describeAround([], {
+    questions: [],
+    agents: [seen()],
+    warnings: [],
+    untold: 0,
+    nowMs,
+  });
   assert.match(hidden, /1 that ended or were lost: --all shows them\n$/);
 });
 
 test("of a fleet that is not told whole, that is said", () => {
   const agents = [seen()];
-  const list = describeAround(agents, { agents, warnings: [], untold: 200, nowMs });
+  const list = describeAround(agents, { questions: [], agents, warnings: [], untold: 200, nowMs });
   assert.match(list, /1 agent · at least 200 more are registered: tipstaff agents lists them\n$/);
 });
 
@@ -67,6 +73,85 @@ test("a job of which nothing comes says whom it waits for", () => {
 test("where no job runs, or no daemon tells of them, nothing is said of jobs", () => {
   assert.equal(describeJobs({ nowMs }), "");
   assert.equal(describeJobs({ jobs: { rows: [], total: 0 }, nowMs }), "");
+});
+
+test("open questions say who asks what, since when, and the command that answers", () => {
+  assert.equal(describeQuestions({ questions: [], nowMs }), "");
+  const questions = [
+    asked({ choices: ["pay now", "wait"] }),
+    asked({
+      id: "q_00000089ab00",
+      askerName: "planner",
+      prompt: "How\nmany?",
+      schema: { type: "integer", minimum: 1, maximum: 12 },
+    }),
+    // Its end is alike, so that one more digit is shown of both.
+    asked({ id: "q_ffffff6789ab", askerName: "mailer", prompt: "Why?" }),
+    asked({
+      id: "q_1",
+      kind: "scope",
+      askerName: "reader",
+      prompt: "to compare",
+      scope: { read: ["src/**"], mode: "read_only", ttlMs: 1_000 },
+    }),
+  ];
+  const text = describeQuestions({ questions, nowMs });
+  const line = (name: string): string => text.split("\n").find((one) => one.includes(name)) ?? "";
+  const payer = /\? payer +4 min +Pay 5 EUR\? +tipstaff answer 56789ab <pay now \| wait>$/;
+  assert.match(line("payer"), payer);
+  assert.match(
+    line("planner"),
+    /How many\? +whole number, 1 to 12 +tipstaff answer 89ab00 <number>$/,
+  );
+  assert.match(line("mailer"), /Why\? +tipstaff answer f6789ab <text>$/);
+  const reader = /wants to read src\/\*\*: to compare +tipstaff answer q_1 <yes or no>$/;
+  assert.match(line("reader"), reader);
+  assert.match(text, /\n4 questions wait for your answer\n\n$/);
+  const many = Array.from({ length: 12 }, (_, index) => asked({ id: `q_${index}` }));
+  assert.match(describeQuestions({ questions: many, nowMs }), /2 more are in tipstaff needs\n/);
+});
+
+test("the choices are part of the command if the line has room for them", () => {
+  const choices = ["pay now", "wait"];
+  const listed = (prompt: string): readonly string[] =>
+    describeQuestions({ questions: [asked({ choices, prompt })], nowMs, columns: 80 }).split("\n");
+  assert.equal(
+    listed("Pay 5 EUR?")[1],
+    "? payer     4 min  Pay 5 EUR?  tipstaff answer 6789ab <pay now | wait>",
+  );
+  assert.match(
+    listed("Pay 5 EUR to the printer?")[1] ?? "",
+    /Pay 5 EUR to the printer\? .* tipstaff answer 6789ab <choice>$/,
+  );
+});
+
+test("a question with a deadline says how much time is left", () => {
+  const questions = [asked({ expiresAtMs: nowMs + 40_000 }), asked({ id: "q_2" })];
+  const [titles, first, second] = describeQuestions({ questions, nowMs }).split("\n");
+  assert.match(titles ?? "", /FOR +CLOSES IN +QUESTION/);
+  assert.match(first ?? "", /4 min +40 s +Pay 5 EUR\?/);
+  assert.match(second ?? "", /4 min +Pay 5 EUR\?/);
+});
+
+test("a job that wants access says to which files", () => {
+  const prompt = "wants to read src/**: to compare";
+  const question = { id: "q_1", kind: "scope", prompt, askedAtMs: 0, openCount: 1 } as const;
+  const rows = [job({ state: "waiting", agent: "reader", question })];
+  assert.match(describeJobs({ jobs: { rows, total: 1 }, nowMs }), /reader +wants to read src/);
+});
+
+test("a job with an open question is listed with its prompt", () => {
+  const question = {
+    id: "q_1",
+    kind: "input",
+    prompt: "Pay?",
+    askedAtMs: 0,
+    openCount: 2,
+  } as const;
+  const rows = [job({ state: "waiting", agent: "payer", question })];
+  const list = describeJobs({ jobs: { rows, total: 1 }, nowMs });
+  assert.match(list, /● waiting .*payer +asks: Pay\? \(and 1 more\)/);
+  assert.match(list, /\n1 job asks you\n$/);
 });
 
 function job(change: Partial<Job>): Job {

@@ -1,9 +1,13 @@
-/** `tipstaff ps`: every agent that is around, those that wait for you first; then the jobs that run. */
-import { jsonOf, paint, print, say, screen } from "../terminal/index.ts";
-import type { Job, Sighting } from "../wire/api/index.ts";
-import { type Column, printColumns } from "./columns.ts";
+/**
+ * `tipstaff ps`: open questions to people; then every agent that is around, those that wait for you first; then the
+ * jobs that run.
+ */
+import { jsonOf, paint, print, printable, say, screen, widthOf } from "../terminal/index.ts";
+import type { Job, Question, Sighting } from "../wire/api/index.ts";
+import { type Column, gapCells, printColumns } from "./columns.ts";
 import { exits } from "./exits.ts";
 import {
+  asksIn,
   briefLullOf,
   isSpent,
   jobTone,
@@ -15,6 +19,7 @@ import {
 import { limits } from "./limits.ts";
 import { type Look, lookAround } from "./look-around.ts";
 import { daemonDownText } from "./paths.ts";
+import { choicesOf, commandFor, promptOf, unreadText } from "./question-words.ts";
 import {
   doingOf,
   isOfInterest,
@@ -35,14 +40,19 @@ export async function ps(values: Values): Promise<number> {
       ? look.agents
       : look.agents.filter((agent) => isOfInterest(agent, look.nowMs));
   if (values["json"] === true) {
-    const { agents, untold, nowMs, warnings, downDirectory } = look;
+    const { questions, questionsError, agents, untold, nowMs, warnings, downDirectory } = look;
+    const unread = questionsError === undefined ? {} : { questionsError };
     const down = downDirectory === undefined ? {} : { isDaemonDown: true };
     const jobs = look.jobs && { jobs: look.jobs.rows };
     const total = agents.length + untold;
-    print(`${jsonOf({ agents: shown, total, ...jobs, nowMs, warnings, ...down })}\n`);
+    print(
+      `${jsonOf({ questions, ...unread, agents: shown, total, ...jobs, nowMs, warnings, ...down })}\n`,
+    );
     return exits.ok;
   }
   if (look.downDirectory !== undefined) say(`${daemonDownText(look.downDirectory)}\n`);
+  if (look.questionsError !== undefined) say(`${unreadText(look.questionsError)}\n`);
+  print(describeQuestions(look));
   print(describeAround(shown, look));
   print(describeJobs(look));
   const broken = look.warnings.filter(({ kind }) => kind !== "id-mismatch").length;
@@ -50,6 +60,67 @@ export async function ps(values: Values): Promise<number> {
     say(`${countOf(broken, "status file")} cannot be read; agent-status list says why\n`);
   }
   return exits.ok;
+}
+
+/** Empty if there are no open questions. Exported for its test. */
+export function describeQuestions({
+  questions,
+  nowMs,
+  columns: room = screen().columns ?? Number.POSITIVE_INFINITY,
+}: Pick<Look, "questions" | "nowMs"> & { readonly columns?: number }): string {
+  if (questions.length === 0) return "";
+  const shown = questions.slice(0, limits.questionsShownMax);
+  const age = ({ askedAtMs }: Question): string => forHowLong(nowMs - askedAtMs);
+  const timeLeft = ({ expiresAtMs }: Question): string =>
+    expiresAtMs === undefined ? "" : forHowLong(expiresAtMs - nowMs);
+  const before = [
+    { title: "  ASKS YOU", texts: shown.map(({ askerName }) => `? ${askerName}`) },
+    { title: "FOR", texts: shown.map(age) },
+    { title: "CLOSES IN", texts: shown.map(timeLeft) },
+    { title: "QUESTION", texts: shown.map(promptOf), cellsMax: limits.promptCellsMin },
+  ];
+  const cellsMax = room - cellsOf(before);
+  const commandOf = (one: Question): string => commandFor(one, questions, { cellsMax });
+  const columns: readonly Column<Question>[] = [
+    {
+      title: "  ASKS YOU",
+      cell: ({ askerName }) => ({ text: `? ${askerName}`, tone: "warn" }),
+      weight: 8,
+      cellsMin: 12,
+    },
+    { title: "FOR", cell: age, weight: 9 },
+    { title: "CLOSES IN", cell: timeLeft, weight: 9 },
+    { title: "QUESTION", cell: promptOf, weight: 7, cellsMin: 20 },
+    // Left out rather than cut: half of the choices would be read as all of them.
+    {
+      title: "EXPECTS",
+      cell: (one) => (commandOf(one).includes(choicesOf(one)) ? "" : choicesOf(one)),
+      weight: 1,
+    },
+    { title: "ANSWER WITH", cell: commandOf, weight: 10 },
+  ];
+  const more = questions.length - shown.length;
+  const counts = [
+    countOf(questions.length, "question waits for your answer", "questions wait for your answer"),
+    ...(more > 0 ? [`${countOf(more, "more is", "more are")} in tipstaff needs`] : []),
+  ];
+  return `${printColumns(shown, columns)}\n${paint("dim", counts.join(" · "))}\n\n`;
+}
+
+type Texts = {
+  readonly title: string;
+  readonly texts: readonly string[];
+  readonly cellsMax?: number;
+};
+
+/** The width of these columns with the gaps behind them. A column without text is not shown. */
+function cellsOf(columns: readonly Texts[]): number {
+  const widths = columns
+    .filter(({ texts }) => texts.some((text) => text !== ""))
+    .map(({ title, texts, cellsMax = Number.POSITIVE_INFINITY }) =>
+      Math.min(cellsMax, Math.max(...[title, ...texts].map((text) => widthOf(printable(text))))),
+    );
+  return widths.reduce((sum, width) => sum + width + gapCells, 0);
 }
 
 /** Exported for its test: what else runs on a machine is not the test's to say. */
@@ -74,8 +145,10 @@ export function describeAround(shown: readonly Sighting[], look: Look): string {
 export function describeJobs({ jobs, nowMs }: Pick<Look, "jobs" | "nowMs">): string {
   if (!jobs || jobs.rows.length === 0) return "";
   const { rows, total } = jobs;
+  const asking = rows.filter(({ state }) => state === "waiting").length;
   const running = rows.filter(({ state }) => state === "running").length;
   const counts = [
+    ...(asking === 0 ? [] : [countOf(asking, "job asks you", "jobs ask you")]),
     ...(running === 0 ? [] : [countOf(running, "job runs", "jobs run")]),
     ...waitsIn(rows, nowMs),
     ...(total > rows.length ? [`${total - rows.length} more`] : []),
@@ -90,7 +163,7 @@ function jobColumnsAt(jobs: readonly Job[], nowMs: number): readonly Column<Job>
     {
       title: "  STATE",
       cell: (job) => ({
-        text: `${job.state === "running" ? "●" : " "} ${standingOf(job)}`,
+        text: `${job.state === "pending" ? " " : "●"} ${standingOf(job)}`,
         tone: jobTone(job),
       }),
       weight: 10,
@@ -103,7 +176,7 @@ function jobColumnsAt(jobs: readonly Job[], nowMs: number): readonly Column<Job>
     { title: "JOB", cell: ({ agent }) => agent, weight: 8, cellsMin: 10 },
     {
       title: "DOING",
-      cell: (job) => briefLullOf(job, nowMs) || (job.doing ?? ""),
+      cell: (job) => briefLullOf(job, nowMs) || asksIn(job) || (job.doing ?? ""),
       weight: 3,
       cellsMin: 16,
     },

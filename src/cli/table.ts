@@ -48,7 +48,7 @@ export type CommandRow = {
 
 /** Nouns that have verbs. Alone, a noun lists. */
 export const nouns: Readonly<Record<string, string>> = {
-  needs: "what needs you",
+  needs: "what waits for a person to act",
   agents: "who is there, and how they are",
   leases: "who holds which task",
   elections: "who leads which group",
@@ -97,7 +97,7 @@ const keepFlags: readonly Flag[] = [
   {
     name: "keep-days",
     value: "days",
-    help: "how long events are kept on disk for those who resume; what is true is kept anyway",
+    help: "how long events are kept on disk for those who resume; current state is always kept",
     default: "30",
   },
   {
@@ -161,7 +161,12 @@ const agent: Argument = {
 };
 const needed: Argument = {
   name: "thing",
-  help: "its id, the beginning of it, or its name; see tipstaff needs",
+  help: "the id of an item that tipstaff needs lists, the beginning of that id, or the item's name",
+};
+const hidden: Argument = {
+  ...needed,
+  isOptional: true,
+  help: `${needed.help}; a question is hidden only in needs and status: ps, watch, wait and notify still show it`,
 };
 const leased: Argument = { name: "task", help: "the task that is held" };
 const group: Argument = { name: "group", help: "the name of the group" };
@@ -181,7 +186,16 @@ const diff: Flag = { name: "diff", help: "show every line that comes and goes" }
 const installExits = [[1, "refused; the message says why, and nothing was changed"]] as const;
 const askExits = [unreachable] as const;
 const namedExits = [[3, "the daemon that was named does not answer"]] as const;
-const getExits = [[1, "there is none, or more than one"], unreachable] as const;
+const getExits = [
+  [1, "nothing, or more than one thing, has this id or name"],
+  unreachable,
+] as const;
+const answerExits = [
+  [1, "no open question, or more than one, matches; or it was closed meanwhile"],
+  [2, "wrong usage, or an answer that the question does not accept"],
+  unreachable,
+] as const;
+const needExits = [[1, "no item, or more than one, has this id or name"], unreachable] as const;
 const writeExits = [[1, "refused; the message says why"], unreachable] as const;
 
 const runtimeFlags: readonly Flag[] = [
@@ -263,13 +277,13 @@ export const commands: readonly CommandRow[] = [
       {
         name: "http",
         value: "address",
-        help: "dashboard, metrics and health; empty for none",
+        help: "dashboard, metrics and health; empty for none; off if the default port is in use",
         default: defaults.http,
       },
       {
         name: "arcp",
         value: "address",
-        help: "where ARCP clients and workers connect; empty for none",
+        help: "where ARCP clients and workers connect; empty for none; off if the default port is in use",
         default: defaults.arcp,
       },
       agentsModule,
@@ -300,62 +314,68 @@ export const commands: readonly CommandRow[] = [
   },
   {
     name: "answer",
-    summary: "answer a question that a job or an agent asks; see tipstaff needs",
+    summary: "answer a question of a job or an agent; tipstaff needs lists the open questions",
     examples: ["tipstaff answer payer yes", "tipstaff answer 3f2a '{\"amount\": 42}'"],
     arguments: [
-      { name: "question", help: "its id, a part of it, or the name of who asks" },
+      {
+        name: "question",
+        help: "its id, the beginning or the end of its id, or the name of the agent that asks",
+      },
       { name: "text", help: "the answer; JSON if the question has a schema", isMany: true },
     ],
     flags: [json, ...asking],
-    exits: getExits,
+    exits: answerExits,
     run: async (values, words) => (await import("./answer.ts")).answer(values, words),
   },
   {
     name: "needs list",
     aliases: ["ls"],
-    summary: "list everything that needs you; status counts the same",
+    summary: "list everything that needs you: the items that tipstaff status counts",
     examples: ["tipstaff needs", "tipstaff needs --dismissed --json"],
-    flags: [{ name: "dismissed", help: "what was dismissed or snoozed instead" }, json, ...asking],
+    flags: [
+      { name: "dismissed", help: "list dismissed and snoozed items instead" },
+      json,
+      ...asking,
+    ],
     exits: askExits,
     run: async (values) => (await import("./needs.ts")).listNeeds(values),
   },
   {
     name: "needs dismiss",
     aliases: ["rm"],
-    summary: "clear something until it happens anew",
+    summary: "remove an item from the list, unless the same happens again later",
     examples: ["tipstaff needs dismiss payer", "tipstaff needs dismiss --all"],
-    arguments: [{ ...needed, isOptional: true }],
-    flags: [{ name: "all", help: "everything that needs you now" }, json, ...asking],
-    exits: getExits,
+    arguments: [hidden],
+    flags: [{ name: "all", help: "every item that is listed now" }, json, ...asking],
+    exits: needExits,
     run: async (values, words) => (await import("./needs.ts")).dismissNeeds(values, words),
   },
   {
     name: "needs snooze",
-    summary: "clear something for a while",
+    summary: "remove an item from the list for some time",
     examples: ["tipstaff needs snooze payer", "tipstaff needs snooze --all --for 30m"],
-    arguments: [{ ...needed, isOptional: true }],
+    arguments: [hidden],
     flags: [
-      { name: "for", value: "duration", help: "until it is shown again", default: "1h" },
-      { name: "all", help: "everything that needs you now" },
+      { name: "for", value: "duration", help: "how long to hide it", default: "1h" },
+      { name: "all", help: "every item that is listed now" },
       json,
       ...asking,
     ],
-    exits: getExits,
+    exits: needExits,
     run: async (values, words) => (await import("./needs.ts")).snoozeNeeds(values, words),
   },
   {
     name: "needs restore",
-    summary: "show something again that was dismissed or snoozed",
+    summary: "put a dismissed or snoozed item back on the list",
     examples: ["tipstaff needs restore payer", "tipstaff needs restore 3f2a --json"],
     arguments: [needed],
     flags: [json, ...asking],
-    exits: getExits,
+    exits: needExits,
     run: async (values, words) => (await import("./needs.ts")).restoreNeed(values, words),
   },
   {
     name: "ps",
-    summary:
-      "list every agent that is around, those that wait for you first, and the jobs that run",
+    summary: "list open questions, agents that have not ended, and unfinished jobs",
     examples: ["tipstaff ps", "tipstaff ps --all --silent-after 10m"],
     flags: [
       { name: "all", help: "also those that ended, or were lost more than a day ago" },
@@ -368,12 +388,15 @@ export const commands: readonly CommandRow[] = [
   },
   {
     name: "watch",
-    summary: "show every agent as it is now, full screen, those that wait for you first",
+    summary: "show open questions and every agent as it is now, full screen",
     examples: ["tipstaff watch", "tipstaff watch --json"],
     flags: [
       { name: "all", help: "also those that ended, or were lost more than a day ago" },
       ...looking,
-      { name: "json", help: "print one line of JSON for each change, all agents first" },
+      {
+        name: "json",
+        help: "print a snapshot of all questions and agents, then each change, one line of JSON each",
+      },
       ...asking,
     ],
     exits: namedExits,
@@ -381,7 +404,8 @@ export const commands: readonly CommandRow[] = [
   },
   {
     name: "wait",
-    summary: "wait until an agent waits for you, or until agents have nothing more to do",
+    summary:
+      "wait until a question is open or an agent waits for you, or until agents have nothing more to do",
     examples: [
       "tipstaff wait --until waiting",
       "tipstaff wait --until done --agent codex --timeout 10m",
@@ -390,7 +414,7 @@ export const commands: readonly CommandRow[] = [
       {
         name: "until",
         value: "waiting|idle|done",
-        help: "waiting: one of them waits for a person; idle: all have nothing to do; done: all are idle, failed, lost or gone",
+        help: "waiting: a question is open, or an agent waits for a person; idle: no agent has anything to do; done: all agents are idle, failed, lost or gone",
       },
       meant,
       { name: "timeout", value: "seconds", help: "how long at most; also 5m" },
@@ -403,19 +427,23 @@ export const commands: readonly CommandRow[] = [
   },
   {
     name: "notify",
-    summary: "tell you on the desktop when an agent begins to wait for you, until ctrl-c",
+    summary:
+      "show a desktop notification for each question and each agent that waits for you, until ctrl-c",
     examples: ["tipstaff notify", "tipstaff notify --command 'say \"$TIPSTAFF_NAME waits\"'"],
     flags: [
       { name: "bell", help: "ring the terminal's bell instead" },
       {
         name: "command",
         value: "command",
-        help: "run this instead; TIPSTAFF_NAME, _ID, _WORKSPACE, _DOING and others are set, and all is on its standard input as JSON",
+        help: "run this command instead, with the environment variables TIPSTAFF_NAME, _ID, _WORKSPACE, _DOING and others, for a question also _QUESTION and _CHOICES; its standard input is all of this as JSON",
       },
       meant,
       { name: "once", help: "end after the first" },
       ...looking,
-      { name: "json", help: "print one line of JSON for each" },
+      {
+        name: "json",
+        help: 'print one line of JSON for each notification: an agent, or {"question": …}',
+      },
       ...asking,
     ],
     exits: namedExits,
@@ -441,7 +469,7 @@ export const commands: readonly CommandRow[] = [
       json,
       ...asking,
     ],
-    exits: [[1, "something is damaged, missing or in the way"]],
+    exits: [[1, "a check failed; warnings, such as a port in use, end with 0"]],
     run: async (values) => (await import("./doctor.ts")).doctor(values),
   },
   {
@@ -591,7 +619,7 @@ export const commands: readonly CommandRow[] = [
       {
         name: "subject-prefix",
         value: "text",
-        help: "only policies whose subject begins with this text; * in it is no wildcard",
+        help: "only policies whose subject begins with this text; * is not a wildcard here",
         default: "all",
       },
       { name: "sort", value: "id|newest", help: "which first", default: "id" },
@@ -983,7 +1011,7 @@ export const commands: readonly CommandRow[] = [
       {
         name: "metrics-addr",
         value: "address",
-        help: "dashboard, metrics and health; empty for none",
+        help: "dashboard, metrics and health; empty for none; off if the default port is in use",
         default: defaults.agentkeeperHttp,
       },
       ...taskFlags,

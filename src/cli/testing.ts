@@ -1,6 +1,6 @@
-/** Agents for tests. */
+/** Agents and questions for tests. */
 import { hostname } from "node:os";
-import type { Known, Sighting } from "../wire/api/index.ts";
+import type { Known, Question, Sighting } from "../wire/api/index.ts";
 
 export const nowMs = 10_000_000_000;
 
@@ -16,6 +16,21 @@ export function seen(change: Partial<Sighting> = {}): Sighting {
     state,
     known: [known],
     isContradicted: false,
+    ...change,
+  };
+}
+
+/** A question that an agent asked four minutes ago. */
+export function asked(change: Partial<Question> = {}): Question {
+  return {
+    id: "q_0123456789ab",
+    state: "open",
+    kind: "input",
+    asker: { kind: "agent", id: "p" },
+    askerName: "payer",
+    key: "1",
+    prompt: "Pay 5 EUR?",
+    askedAtMs: nowMs - 240_000,
     ...change,
   };
 }

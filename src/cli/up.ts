@@ -18,7 +18,7 @@ import { statusDirectoryFrom } from "./looking.ts";
 import { offerAgents } from "./offered-agents.ts";
 import { inPackage } from "./package.ts";
 import { dataDirectoryFrom, printPath } from "./paths.ts";
-import { askOverview } from "./status.ts";
+import { nameOwner } from "./ports.ts";
 import type { Values } from "./table.ts";
 import { countOf } from "./times.ts";
 import { ensureToken, tokenPath } from "./token.ts";
@@ -229,35 +229,16 @@ async function withAgents(daemon: Daemon, path: string | undefined): Promise<voi
 async function whatHappened(error: LogError | ListenError, wishes: Wishes): Promise<string> {
   if (error.code !== "address_in_use") return error.message;
   const { place } = error;
-  const pid = "port" in place ? await pidOfTipstaffAt(place.port, wishes) : undefined;
-  if (pid === undefined) return error.message;
-  return `${printPlace(place)} is in use by another Tipstaff, process ${pid}`;
-}
-
-/** Who has the port, if it is one of ours and says so where we would have served HTTP. */
-async function pidOfTipstaffAt(
-  port: number,
-  { http: given, httpDefault }: Wishes,
-): Promise<number | undefined> {
-  const http = given ?? httpDefault;
-  if (http === "") return undefined;
-  try {
-    const where = { http };
-    const { pid, ...other } = await askOverview(where, { answerMs: limits.portMs });
-    const addresses = [other.grpcAddress, other.httpAddress, other.arcpAddress];
-    const isIts = addresses.some((text) => text?.endsWith(`:${port}`));
-    return isIts ? pid : undefined;
-  } catch (error) {
-    if (error instanceof Failure) return undefined;
-    throw error;
-  }
+  if ("path" in place) return error.message;
+  const owner = await nameOwner(place.port, wishes.http ?? wishes.httpDefault);
+  return `${printPlace(place)} is in use by ${owner}`;
 }
 
 /** What to do about it, on the same line. */
 function nextStep(error: LogError | ListenError, { addressFlags }: Wishes): string {
   switch (error.code) {
     case "address_in_use":
-      return `; tipstaff doctor says whose it is, ${addressFlags} takes another`;
+      return `; choose another port with ${addressFlags}`;
     case "in_use":
       return "; tipstaff status shows its process, --data-dir takes another directory";
     default:

@@ -26,7 +26,8 @@ export function durationIn(values: Values, name: string): number | undefined {
   const text = textIn(values, name);
   if (text === undefined) return undefined;
   const ms = parseDuration(text);
-  if (ms === undefined) throw mistake(`--${name} is a duration such as 30s, 5m or 2h, not ${text}`);
+  if (ms === undefined)
+    throw mistake(`--${name} is a number of seconds, or a duration such as 5m or 2h, not ${text}`);
   return ms;
 }
 

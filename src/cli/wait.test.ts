@@ -3,21 +3,36 @@ import { test } from "node:test";
 import type { Sighting } from "../wire/api/index.ts";
 import type { Around } from "./feed.ts";
 import { limits } from "./limits.ts";
-import { seen } from "./testing.ts";
+import { asked, seen } from "./testing.ts";
 import { Judge } from "./wait.ts";
 
 function at(agents: readonly Sighting[], parts: Partial<Around> = {}): Around {
-  return { agents, nowMs: 0, isDaemonLost: false, isDaemonMissing: false, ...parts };
+  const daemon = { questionsError: undefined, isDaemonLost: false, isDaemonMissing: false };
+  return { questions: [], agents, nowMs: 0, ...daemon, ...parts };
 }
 
 test("until one waits for a person: any of those that are meant", () => {
   const judge = new Judge("waiting", undefined);
   assert.equal(judge.look(at([seen(), seen({ id: "b", state: "idle" })])), undefined);
   const waiting = seen({ id: "b", state: "waiting" });
-  assert.deepEqual(judge.look(at([seen(), waiting])), [waiting]);
+  assert.deepEqual(judge.look(at([seen(), waiting]))?.agents, [waiting]);
   assert.equal(new Judge("waiting", "c").look(at([waiting])), undefined);
-  assert.deepEqual(new Judge("waiting", "b").look(at([waiting])), [waiting]);
-  assert.deepEqual(new Judge("waiting", "codex").look(at([waiting])), [waiting]);
+  assert.deepEqual(new Judge("waiting", "b").look(at([waiting]))?.agents, [waiting]);
+  assert.deepEqual(new Judge("waiting", "codex").look(at([waiting]))?.agents, [waiting]);
+});
+
+test("--until waiting ends with an open question, also of a job, and prints it before agents that wait", () => {
+  const question = asked();
+  const ofJob = asked({ id: "q_9", asker: { kind: "job", id: "job_1" }, askerName: "planner" });
+  const waiting = seen({ id: "b", state: "waiting" });
+  const around = at([waiting], { questions: [question, ofJob] });
+  const look = (name?: string) => new Judge("waiting", name).look(around);
+  assert.deepEqual(look(), { questions: [question, ofJob], agents: [waiting] });
+  for (const name of ["planner", "job_1"]) {
+    assert.deepEqual(look(name), { questions: [ofJob], agents: [] });
+  }
+  assert.equal(look("nobody"), undefined);
+  assert.equal(new Judge("idle", "planner").look(around), undefined);
 });
 
 test("until all are idle: who works, waits, is silent or failed is not", () => {
@@ -25,9 +40,9 @@ test("until all are idle: who works, waits, is silent or failed is not", () => {
   for (const state of ["working", "waiting", "silent", "failed", "lost"] as const) {
     assert.equal(new Judge("idle", undefined).look(at([idle, seen({ state })])), undefined, state);
   }
-  assert.deepEqual(new Judge("idle", undefined).look(at([idle])), [idle]);
+  assert.deepEqual(new Judge("idle", undefined).look(at([idle]))?.agents, [idle]);
   const unknown = seen({ state: "unknown" });
-  assert.deepEqual(new Judge("idle", undefined).look(at([idle, unknown])), [idle]);
+  assert.deepEqual(new Judge("idle", undefined).look(at([idle, unknown]))?.agents, [idle]);
 });
 
 test("until all are done: idle, failed, lost, ended or gone, once they were there", () => {
@@ -36,12 +51,12 @@ test("until all are done: idle, failed, lost, ended or gone, once they were ther
   const working = seen();
   assert.equal(judge.look(at([working])), undefined);
   assert.equal(judge.look(at([], { nowMs: limits.goneMs })), undefined, "it may come back");
-  const [gone] = judge.look(at([], { nowMs: limits.goneMs + 1 })) ?? [];
+  const [gone] = judge.look(at([], { nowMs: limits.goneMs + 1 }))?.agents ?? [];
   assert.deepEqual([gone?.id, gone?.state], [working.id, "stopped"]);
   assert.equal(new Judge("done", "codex").look(at([seen({ state: "unknown" })])), undefined);
   const failed = seen({ state: "failed" });
-  assert.deepEqual(new Judge("done", undefined).look(at([failed])), [failed]);
-  assert.deepEqual(new Judge("done", undefined).look(at([])), []);
+  assert.deepEqual(new Judge("done", undefined).look(at([failed]))?.agents, [failed]);
+  assert.deepEqual(new Judge("done", undefined).look(at([]))?.agents, []);
 });
 
 test("a daemon that does not answer any more makes nobody done or idle", () => {

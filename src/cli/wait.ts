@@ -1,6 +1,9 @@
-/** `tipstaff wait`: for scripts, until an agent waits for a person, or has nothing more to do. */
+/**
+ * `tipstaff wait`: lets scripts wait until a question is open, an agent waits for a person, or agents have nothing
+ * more to do.
+ */
 import { jsonOf, print, printable, say } from "../terminal/index.ts";
-import type { Sighting, SightingState } from "../wire/api/index.ts";
+import type { Question, Sighting, SightingState } from "../wire/api/index.ts";
 import { exits } from "./exits.ts";
 import { mistake, no } from "./failure.ts";
 import { type Around, followAgents } from "./feed.ts";
@@ -8,10 +11,11 @@ import { limits } from "./limits.ts";
 import { lookingFrom } from "./looking.ts";
 import { goesBy, isFromRegistry } from "./one-list.ts";
 import { daemonDownText, dataDirectoryFrom, hasLog } from "./paths.ts";
+import { choicesOf, commandFor, isAskedBy, promptOf, UnreadTeller } from "./question-words.ts";
 import { doingOf, moreBy, whereOf } from "./sighting-words.ts";
 import type { Values } from "./table.ts";
-import { forHowLong, parseDuration } from "./times.ts";
-import { choiceIn, textIn } from "./values.ts";
+import { forHowLong } from "./times.ts";
+import { choiceIn, durationIn, textIn } from "./values.ts";
 
 const goals = ["waiting", "idle", "done"] as const;
 type Goal = (typeof goals)[number];
@@ -29,7 +33,9 @@ export async function wait(values: Values): Promise<number> {
   try {
     const directory = dataDirectoryFrom(values);
     let wasDownTold = false;
+    const unread = new UnreadTeller();
     for await (const around of following) {
+      unread.look(around);
       if (around.isDaemonMissing && !wasDownTold && hasLog(directory)) {
         wasDownTold = true;
         say(`${daemonDownText(directory)}\n`);
@@ -38,8 +44,14 @@ export async function wait(values: Values): Promise<number> {
       // From the first look on: however short the time, what is so already counts.
       if (timeoutMs !== undefined) timer ??= setTimeout(() => ending.abort(), timeoutMs);
       if (!reached) continue;
-      if (values["json"] === true) print(`${jsonOf({ agents: reached, nowMs: around.nowMs })}\n`);
-      else for (const agent of reached) print(`${lineOf(agent)}\n`);
+      const { questions, agents } = reached;
+      if (values["json"] === true) print(`${jsonOf({ ...reached, nowMs: around.nowMs })}\n`);
+      else {
+        for (const question of questions) print(`${askedLine(question, around.questions)}\n`);
+        // The questions of agents were printed above.
+        const others = agents.filter(({ questionId }) => questionId === undefined);
+        for (const agent of others) print(`${lineOf(agent)}\n`);
+      }
       return exits.ok;
     }
   } finally {
@@ -48,20 +60,21 @@ export async function wait(values: Values): Promise<number> {
   throw no(`${judge.missing} within ${forHowLong(timeoutMs ?? 0)}`);
 }
 
-/** Seconds, or a duration with its unit. */
 function timeoutIn(values: Values): number | undefined {
-  const text = textIn(values, "timeout");
-  if (text === undefined) return undefined;
-  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : parseDuration(text);
+  const ms = durationIn(values, "timeout");
   // A timer that is set for longer rings at once.
-  if (ms === undefined || ms > 2 ** 31 - 1) {
-    throw mistake(`--timeout is a number of seconds, or a duration such as 5m, not ${text}`);
-  }
+  if (ms !== undefined && ms > 2 ** 31 - 1) throw mistake("--timeout is at most 24 days");
   return ms;
 }
 
 /** Nothing more will come of what it was told to do. */
 const over: readonly SightingState[] = ["idle", "failed", "lost", "stopped"];
+
+/** The questions and agents that ended the wait. `questions` are open ones, and only for the goal `waiting`. */
+export type Reached = {
+  readonly questions: readonly Question[];
+  readonly agents: readonly Sighting[];
+};
 
 type Seen = { readonly agent: Sighting; readonly atMs: number };
 
@@ -85,8 +98,14 @@ export class Judge {
   }
 
   /** Those for which it is so; undefined as long as it is not. */
-  look(around: Around): readonly Sighting[] | undefined {
+  look(around: Around): Reached | undefined {
     const meant = around.agents.filter((agent) => this.#isMeant(agent));
+    if (this.#until === "waiting") {
+      // Checked before the messages about agents, because the asker may be a job and not an agent.
+      const questions = around.questions.filter((one) => this.#isMeantBy(one));
+      const agents = meant.filter(({ state }) => state === "waiting");
+      if (questions.length > 0 || agents.length > 0) return { questions, agents };
+    }
     if (this.#name !== undefined && meant.length === 0 && this.#seen.size === 0) {
       this.#tellOnce(`there is no agent ${printable(this.#name)} yet; waiting for it`);
       return undefined;
@@ -94,10 +113,10 @@ export class Judge {
     for (const agent of meant) this.#seen.set(agent.id, { agent, atMs: around.nowMs });
     if (this.#until === "waiting") {
       if (meant.length === 0) this.#tellOnce("there are no agents yet; waiting for one that waits");
-      const waiting = meant.filter(({ state }) => state === "waiting");
-      return waiting.length > 0 ? waiting : undefined;
+      return undefined;
     }
-    return this.#allOver(around);
+    const agents = this.#allOver(around);
+    return agents && { questions: [], agents };
   }
 
   #allOver(around: Around): readonly Sighting[] | undefined {
@@ -135,6 +154,10 @@ export class Judge {
     return this.#name === undefined || goesBy(agent, this.#name);
   }
 
+  #isMeantBy(question: Question): boolean {
+    return this.#name === undefined || isAskedBy(question, this.#name);
+  }
+
   #tellOnce(text: string): void {
     if (this.#wasTold) return;
     this.#wasTold = true;
@@ -153,6 +176,14 @@ const gone = "gone: nothing tells of it any more";
 
 function isGone({ state, doing }: Sighting): boolean {
   return state === "stopped" && doing === gone;
+}
+
+/** One line with everything that is needed to answer. */
+function askedLine(question: Question, open: readonly Question[]): string {
+  const { askerName } = question;
+  const choices = choicesOf(question);
+  const said = promptOf(question) + (choices === "" ? "" : ` (${choices})`);
+  return ["asks", askerName, said, commandFor(question, open)].map(printable).join("  ");
 }
 
 function lineOf(agent: Sighting): string {

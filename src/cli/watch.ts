@@ -1,5 +1,5 @@
 /**
- * `tipstaff watch`: every agent as it is now, full screen. Where nobody looks on, what changes, line by line,
+ * `tipstaff watch`: open questions and every agent as they are now, full screen. Where nobody looks on, what changes, line by line,
  * for people or for machines.
  */
 import type { Key } from "../terminal/index.ts";
@@ -12,10 +12,11 @@ import {
   say,
   screen as terminal,
 } from "../terminal/index.ts";
-import type { Sighting } from "../wire/api/index.ts";
+import type { Question, Sighting } from "../wire/api/index.ts";
 import { exits } from "./exits.ts";
-import { Feed, followAgents } from "./feed.ts";
+import { type Around, Feed, followAgents } from "./feed.ts";
 import { type Looking, lookingFrom } from "./looking.ts";
+import { choicesOf, commandFor, promptOf, UnreadTeller } from "./question-words.ts";
 import { layout } from "./screen/layout.ts";
 import { limits } from "./screen/limits.ts";
 import { firstModel, type Model } from "./screen/model.ts";
@@ -166,21 +167,43 @@ class LiveView {
 
 /** What to say first, and of each change. False once nobody reads. */
 interface Printer {
-  all(agents: readonly Sighting[], nowMs: number): boolean;
+  all(shown: Shown): boolean;
   one(change: SightingChange, nowMs: number): boolean;
+  question(change: QuestionChange, shown: Shown): boolean;
 }
 
+type Shown = Pick<Around, "questions" | "agents" | "nowMs">;
+
+/** `asked`: the question is newly open. `closed`: it is no longer open, with or without an answer. */
+type QuestionChange = { readonly type: "asked" | "closed"; readonly question: Question };
+
 const printJson: Printer = {
-  all: (agents, nowMs) => print(`${jsonOf({ type: "snapshot", agents, nowMs })}\n`),
+  all: ({ questions, agents, nowMs }) =>
+    print(`${jsonOf({ type: "snapshot", questions, agents, nowMs })}\n`),
   one: (change, nowMs) => print(`${jsonOf({ ...change, nowMs })}\n`),
+  question: (change, { nowMs }) => print(`${jsonOf({ ...change, nowMs })}\n`),
 };
 
 /** What is told of an agent has more in it than a line: one that would say the same again is left out. */
 class LinePrinter implements Printer {
   readonly #said = new Map<string, string>();
 
-  all(agents: readonly Sighting[], nowMs: number): boolean {
-    return agents.every((agent) => this.one({ type: "upsert", agent }, nowMs));
+  all(shown: Shown): boolean {
+    const { questions, agents, nowMs } = shown;
+    const isRead = questions.every((question) => this.question({ type: "asked", question }, shown));
+    return isRead && agents.every((agent) => this.one({ type: "upsert", agent }, nowMs));
+  }
+
+  question({ type, question }: QuestionChange, { questions, nowMs }: Shown): boolean {
+    const isOpen = type === "asked";
+    const choices = choicesOf(question);
+    const asked = [
+      promptOf(question) + (choices === "" ? "" : ` (${choices})`),
+      commandFor(question, questions),
+    ];
+    const text = [question.askerName, ...(isOpen ? asked : asked.slice(0, 1))].map(printable);
+    const word = (isOpen ? "asks" : "closed").padEnd(8);
+    return print(`${atTime(nowMs, nowMs)}  ${word}  ${text.join("  ")}\n`);
   }
 
   one({ type, agent }: SightingChange, nowMs: number): boolean {
@@ -198,15 +221,40 @@ class LinePrinter implements Printer {
 /** Everything once, when all sources were heard, then what changes, until nobody reads or it is interrupted. */
 async function stream(values: Values, looking: Looking, printer: Printer): Promise<number> {
   let known: ReadonlyMap<string, Sighting> | undefined;
+  let asked: readonly Question[] = [];
   const isOfAll = values["all"] === true;
   const { signal } = new AbortController();
-  for await (const { agents, nowMs } of followAgents(values, looking, signal)) {
-    const shown = agents.filter((agent) => isOfAll || isOfInterest(agent, nowMs));
+  const unread = new UnreadTeller();
+  for await (const around of followAgents(values, looking, signal)) {
+    unread.look(around);
+    const { agents: all, nowMs } = around;
+    // While the daemon is away, `questions` is empty. That does not mean that questions were closed.
+    const questions = around.isDaemonLost ? asked : around.questions;
+    const agents = all.filter((agent) => isOfAll || isOfInterest(agent, nowMs));
+    const shown = { questions, agents, nowMs };
     const isRead = known
-      ? changesBetween(known, shown).every((change) => printer.one(change, nowMs))
-      : printer.all(shown, nowMs);
-    known = new Map(shown.map((agent) => [agent.id, agent]));
+      ? questionChanges(asked, questions).every((change) => printer.question(change, shown)) &&
+        changesBetween(known, agents).every((change) => printer.one(change, nowMs))
+      : printer.all(shown);
+    known = new Map(agents.map((agent) => [agent.id, agent]));
+    asked = questions;
     if (!isRead) break;
   }
   return exits.ok;
+}
+
+function questionChanges(
+  before: readonly Question[],
+  after: readonly Question[],
+): readonly QuestionChange[] {
+  const known = new Set(before.map(({ id }) => id));
+  const open = new Set(after.map(({ id }) => id));
+  return [
+    ...after
+      .filter(({ id }) => !known.has(id))
+      .map((question) => ({ type: "asked", question }) as const),
+    ...before
+      .filter(({ id }) => !open.has(id))
+      .map((question) => ({ type: "closed", question }) as const),
+  ];
 }

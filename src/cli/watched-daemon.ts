@@ -9,6 +9,7 @@ import type {
   Entry,
   Input,
   OperationName,
+  Question,
   Sighting,
 } from "../wire/api/index.ts";
 import { call, notOurs } from "./daemon.ts";
@@ -51,6 +52,7 @@ const newsworthy = [
   "leader.",
   "election.",
   "policy.",
+  "question.",
   "plane.",
 ];
 
@@ -60,6 +62,8 @@ export class WatchedDaemon {
   readonly #names = new Names();
   #state: DaemonState = { kind: "asked" };
   #told: readonly Sighting[] = [];
+  #questions: readonly Question[] = [];
+  #questionsError: string | undefined;
   /** Oldest first. */
   #entries: Entry[] = [];
   #focus: Focus | undefined;
@@ -78,9 +82,21 @@ export class WatchedDaemon {
 
   /** Whom it knows. For a moment also of one that was lost: it may only be starting again. */
   told(nowMs: number): readonly Sighting[] {
-    const isForgotten =
-      this.#state.kind === "lost" && nowMs - this.#state.sinceMs > limits.unseenMs;
-    return isForgotten ? [] : this.#told;
+    return this.#isForgotten(nowMs) ? [] : this.#told;
+  }
+
+  /** Open questions, oldest first. */
+  questions(nowMs: number): readonly Question[] {
+    return this.#isForgotten(nowMs) ? [] : this.#questions;
+  }
+
+  /** Why the open questions could not be read, if a daemon answers and they could not. */
+  get questionsError(): string | undefined {
+    return this.#questionsError;
+  }
+
+  #isForgotten(nowMs: number): boolean {
+    return this.#state.kind === "lost" && nowMs - this.#state.sinceMs > limits.unseenMs;
   }
 
   get happenings(): readonly Happening[] {
@@ -126,6 +142,7 @@ export class WatchedDaemon {
       let pauseMs: number = limits.daemonPauseMs;
       const failure = await this.#attempt();
       clearTimeout(patience);
+      if (failure?.code === "token_required") this.#questionsError = failure.message;
       if (isDaemonNamed && this.#state.kind === "asked" && !signal.aborted) {
         throw failure ?? notOurs("it has nothing to tell");
       }
@@ -235,12 +252,29 @@ export class WatchedDaemon {
       ...(agent === undefined ? {} : { agent }),
     };
     const id = this.#focusId;
-    const [told, focus] = await Promise.all([
+    const [told, questions, focus] = await Promise.all([
       this.#call("getStatus", { limit: limits.pageMax, ...wanted }),
+      this.#askQuestions(),
       id === undefined ? undefined : this.#askFocus(id),
     ]);
     this.#told = told.agents;
+    this.#questions = questions;
     if (focus?.id === this.#focusId) this.#focus = focus;
+  }
+
+  /** An older daemon does not have questions. */
+  async #askQuestions(): Promise<readonly Question[]> {
+    try {
+      const asked = { state: ["open"], limit: limits.pageMax } as const;
+      const { rows } = await this.#call("listQuestions", asked);
+      this.#questionsError = undefined;
+      return rows;
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      // A daemon that does not answer at all is told of as lost.
+      if (error.code !== "unreachable") this.#questionsError = error.message;
+      return this.#questions;
+    }
   }
 
   async #askFocus(id: string): Promise<Focus> {

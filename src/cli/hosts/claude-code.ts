@@ -55,8 +55,8 @@ function notesOn(missing: readonly HookedEvent[], version: string | undefined): 
   const names = missing.map(({ name }) => name).join(", ");
   if (version !== undefined) return [`not for ${names}: version ${version} does not know them`];
   return [
-    `not for ${names}: no claude was found that says whether it knows them,`,
-    "and one that does not would drop all its settings; with claude on the path, install again",
+    `not for ${names}: claude is not on PATH, so its version is unknown;`,
+    "an older version rejects its whole settings file if it contains these hooks. Put claude on PATH and install again.",
   ];
 }
 

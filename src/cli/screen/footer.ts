@@ -6,12 +6,14 @@ import { agentsOf, type Model, rowsOf } from "./model.ts";
 import { cellsOf, joinSpans, justify, type Line, span } from "./spans.ts";
 
 export function totalsOf(model: Model, cells: number): Line {
-  const { filter, sort, problems } = model;
+  const { questions, questionsError, filter, sort, problems } = model;
   const agents = agentsOf(model);
   const count = (state: Sighting["state"]): number =>
     agents.filter((agent) => agent.state === state).length;
   const waiting = count("waiting");
   const parts: Line[] = [];
+  if (questionsError !== undefined) parts.push([span("questions could not be read", "warn")]);
+  if (questions.length > 0) parts.push([span(countOf(questions.length, "question"), "warn")]);
   if (waiting > 0) {
     parts.push([span(`${grouped(waiting)} ${waiting === 1 ? "waits" : "wait"} for you`, "warn")]);
   }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { repaint } from "../../terminal/index.ts";
 import type { Sighting } from "../../wire/api/index.ts";
+import { asked } from "../testing.ts";
 import { layout } from "./layout.ts";
 import { cellsOf, encodeLine } from "./spans.ts";
 import { learn } from "./steer.ts";
@@ -65,6 +66,32 @@ test("the list says who waits, for how long, where and for what; the totals coun
   );
 });
 
+test("open questions stand above the agents, with the command that answers each", () => {
+  const question = asked({ askedAtMs: nowMs - 4 * min, choices: ["pay", "wait"] });
+  const lines = screenOf(showing(several, { questions: [question] }));
+  assert.equal(
+    lines[0],
+    " ? payer  4 min  Pay 5 EUR? (pay | wait)        tipstaff answer 6789ab <choice>",
+  );
+  assert.match(lines[2] ?? "", /^›● waiting {3}4 min {4}claude-code/);
+  assert.match(lines[22] ?? "", /^ 1 question · 1 waits for you · 1 silent · 4 agents/);
+  const long = { ...question, prompt: "Pay 5 EUR to the printer in Ghent?" };
+  assert.equal(
+    screenOf(showing(several, { questions: [long] }))[0],
+    " ? payer  4 min  Pay 5 EUR to the printer in G… tipstaff answer 6789ab <choice>",
+  );
+});
+
+test("of many questions the last line says how many more; the selected agent stays in view", () => {
+  const questions = Array.from({ length: 30 }, (_, index) => asked({ id: `q_${index}00000` }));
+  const agents = Array.from({ length: 30 }, (_, index) => agentNamed(`a${index}`));
+  const { model } = after(showing(agents, { questions }), ["end"]);
+  const lines = screenOf(model);
+  assert.equal(lines.filter((line) => line.startsWith(" ? payer")).length, 4);
+  assert.match(lines[4] ?? "", /^ \? 26 more questions: tipstaff needs lists them$/);
+  assert.ok(lines.some((line) => line.startsWith("›") && line.includes("a29")));
+});
+
 test("the detail tells goal, last hour, spending, and how each fact is known and how old it is", () => {
   const about = {
     id: claude.id,
@@ -98,10 +125,13 @@ test("whatever the size, there are as many lines as the screen has, and none rea
     doing: "木".repeat(300),
     workspace: `/very/${"long/".repeat(80)}path`,
   }));
+  const wildQuestions = [1, 2, 3].map((index) =>
+    asked({ id: `q_${index}`, askerName: "木".repeat(99), prompt: "漢字 ".repeat(index * 20) }),
+  );
   for (const columns of [1, 29, 30, 43, 60, 79, 80, 96, 111, 120, 200, 500]) {
     for (const rows of [1, 5, 6, 12, 17, 18, 24, 25, 40, 60, 200]) {
       const size = { columns, rows };
-      const model = showing(wild, {}, size);
+      const model = showing(wild, { questions: wildQuestions }, size);
       for (const keys of [[], ["enter"], ["e"], ["?"], ["/", "x".repeat(150)]]) {
         const lines = layout(after(model, keys, size).model, size);
         assert.equal(lines.length, rows, `${columns}x${rows} ${keys}`);

@@ -6,6 +6,11 @@ export const limits = {
   /** The detail needs so many lines to say anything, and does not need more than so many. */
   detailRowsMin: 8,
   detailRowsMax: 20,
+  /** Lines of open questions; if there are more questions, the last line says how many. */
+  questionRowsMax: 8,
+  /** The fewest cells in which a prompt is useful, and the most cells for the name of the asker. */
+  promptCellsMin: 12,
+  askerCellsMax: 16,
   /** Of what happened last, below the facts. */
   pastRowsMin: 3,
   /** Beside the facts, events fit into so many columns. */

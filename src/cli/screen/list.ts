@@ -1,25 +1,64 @@
-/** The agents, one a line. */
+/** Open questions and the agents, one a line. */
 import type { Size } from "../../terminal/index.ts";
-import { fit, fitEnd, pad, printable } from "../../terminal/index.ts";
-import type { Sighting } from "../../wire/api/index.ts";
+import { fit, fitEnd, pad, printable, widthOf } from "../../terminal/index.ts";
+import type { Question, Sighting } from "../../wire/api/index.ts";
+import { choicesOf, commandFor, promptOf } from "../question-words.ts";
 import { doingOf, knownFrom, markOf, toneOf, whereOf } from "../sighting-words.ts";
 import { countOf, forHowLong } from "../times.ts";
+import { limits } from "./limits.ts";
 import { agentsOf, type Model, rowsOf } from "./model.ts";
-import { cellsIn, listRowsIn } from "./regions.ts";
-import { emptyLine, type Line, span } from "./spans.ts";
+import { agentRowsIn, cellsIn, questionRowsIn } from "./regions.ts";
+import { cellsOf, emptyLine, justify, type Line, span } from "./spans.ts";
 
-/** A line of titles and all agents there is room for. */
+/** Open questions, then a line of titles and all agents there is room for. */
 export function listOf(model: Model, size: Size): readonly Line[] {
   const cells = cellsIn(size);
   const columns = columnsIn(cells);
-  const room = listRowsIn(size);
+  const room = agentRowsIn(model.questions.length, size);
   const rows = rowsOf(model);
   const shown = rows.slice(model.top, model.top + room);
   const lines = shown.map((agent) =>
     rowOf(agent, { columns, model, isSelected: agent.id === model.selectedId }),
   );
   const list = lines.length > 0 ? lines : nobody(model);
-  return [titlesOf(columns), ...list];
+  return [...questionsOf(model, size), titlesOf(columns), ...list];
+}
+
+/** Oldest first. If there are more questions than lines, the last line says how many. */
+function questionsOf({ questions, nowMs }: Model, size: Size): readonly Line[] {
+  const rows = questionRowsIn(questions.length, size);
+  if (rows === 0) return [];
+  const isCut = questions.length > rows;
+  const shown = questions.slice(0, isCut ? rows - 1 : rows);
+  const names = shown.map(({ askerName }) => fit(printable(askerName), limits.askerCellsMax));
+  const ages = shown.map(({ askedAtMs }) => forHowLong(nowMs - askedAtMs));
+  const widest = (texts: readonly string[]): number => Math.max(0, ...texts.map(widthOf));
+  const cells = cellsIn(size);
+  const lines = shown.map((question, index) => {
+    const who = pad(names[index] ?? "", widest(names));
+    const head = [span(` ? ${who}`, "warn"), span(`  ${pad(ages[index] ?? "", widest(ages))}  `)];
+    return questionLine(head, question, { command: commandFor(question, questions), cells });
+  });
+  const more = countOf(questions.length - shown.length, "more question", "more questions");
+  return isCut ? [...lines, [span(` ? ${more}: tipstaff needs lists them`, "warn")]] : lines;
+}
+
+/**
+ * Appends to the name and age: the prompt, the choices if there is room for all of them, and the command that answers.
+ */
+function questionLine(
+  head: Line,
+  question: Question,
+  { command, cells }: { readonly command: string; readonly cells: number },
+): Line {
+  const prompt = printable(promptOf(question));
+  const choices = printable(choicesOf(question));
+  const left = cells - cellsOf(head) - widthOf(command) - 1;
+  // Without room for both, the prompt is shown and the command is not: `tipstaff needs` shows the id.
+  if (left < limits.promptCellsMin) return [...head, span(prompt)];
+  const whole = choices === "" ? prompt : `${prompt} (${choices})`;
+  const said = widthOf(whole) <= left ? whole : fit(prompt, left);
+  return justify([...head, span(said)], [span(command, "dim")], cells);
 }
 
 function nobody(model: Model): readonly Line[] {

@@ -1,6 +1,6 @@
 /** What there is to show, and what of it is shown. */
 import type { Tone } from "../../terminal/index.ts";
-import type { Sighting } from "../../wire/api/index.ts";
+import type { Question, Sighting } from "../../wire/api/index.ts";
 import type { Stretch } from "../history.ts";
 import { isOfInterest } from "../sighting-words.ts";
 import { matches, type Sort, sorted } from "./rows.ts";
@@ -40,6 +40,10 @@ export type DaemonState =
 
 /** What the sources have, at one moment. */
 export type Scene = {
+  /** Open questions, oldest first. */
+  readonly questions: readonly Question[];
+  /** Why they could not be read, if a daemon answers and they could not. */
+  readonly questionsError: string | undefined;
   /** What most needs a person first. */
   readonly agents: readonly Sighting[];
   /** Of the agent that is selected, once it was asked for. */
@@ -82,6 +86,8 @@ export function firstModel(
   { isOfAll = false }: { readonly isOfAll?: boolean } = {},
 ): Model {
   return {
+    questions: [],
+    questionsError: undefined,
     agents: [],
     about: undefined,
     happenings: [],

@@ -1,4 +1,7 @@
-/** How the screen is divided. By its size alone: nothing moves because an agent came or spoke. */
+/**
+ * How the screen is divided. By its size alone: nothing moves because an agent came or spoke. Only open questions take
+ * lines from the agents, because they come first.
+ */
 import type { Size } from "../../terminal/index.ts";
 import { limits } from "./limits.ts";
 
@@ -11,7 +14,17 @@ export function detailRowsIn({ rows }: Size): number {
   return wanted < limits.detailRowsMin ? 0 : wanted;
 }
 
+/** Lines of open questions, above the agents: half of the list at most. */
+export function questionRowsIn(questions: number, size: Size): number {
+  return Math.min(questions, Math.floor(listRowsIn(size) / 2), limits.questionRowsMax);
+}
+
 /** Agents that can be seen at once. */
+export function agentRowsIn(questions: number, size: Size): number {
+  return listRowsIn(size) - questionRowsIn(questions, size);
+}
+
+/** Lines of questions and agents. */
 export function listRowsIn(size: Size): number {
   const detail = detailRowsIn(size);
   return Math.max(1, size.rows - fixedRows - (detail === 0 ? 0 : detail + 1));

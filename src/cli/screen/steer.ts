@@ -7,7 +7,7 @@ import type { Sighting } from "../../wire/api/index.ts";
 import { limits } from "./limits.ts";
 import { type Model, rowsOf, type Scene, selectedOf, type View } from "./model.ts";
 import { pageOf } from "./pages.ts";
-import { listRowsIn, pageRowsIn } from "./regions.ts";
+import { agentRowsIn, pageRowsIn } from "./regions.ts";
 import { sorts } from "./rows.ts";
 
 /**
@@ -20,7 +20,7 @@ export function settle(model: Model, before: Model, size: Size): Model {
   const left = rowsOf(before).findIndex(({ id }) => id === before.selectedId);
   const wanted = model.isTouched ? (found === -1 ? Math.max(0, left) : found) : 0;
   const index = Math.min(wanted, rows.length - 1);
-  const room = listRowsIn(size);
+  const room = agentRowsIn(model.questions.length, size);
   const topMax = Math.max(0, rows.length - room);
   const top = Math.min(topMax, Math.max(index - room + 1, Math.min(model.top, Math.max(0, index))));
   const settled = { ...model, selectedId: rows[index]?.id, top: Math.max(0, top) };
@@ -178,7 +178,7 @@ function pressedInList(model: Model, key: Key, size: Size): Model {
     const next = sorts[(sorts.indexOf(model.sort) + 1) % sorts.length] ?? "attention";
     return { ...model, sort: next };
   }
-  return move(model, stepOf(key, listRowsIn(size)));
+  return move(model, stepOf(key, agentRowsIn(model.questions.length, size)));
 }
 
 /** By how many lines a key moves. */
