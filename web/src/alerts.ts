@@ -1,6 +1,6 @@
 /**
- * Tells of open questions outside the page: by a dot on the page's icon, and by notifications of the browser if
- * the user switched them on.
+ * Shows outside the page that questions are open: a dot on the page's icon, and browser notifications if the user
+ * switched them on.
  */
 import { signal } from "@preact/signals";
 import type { Attention } from "./api.ts";
@@ -26,10 +26,13 @@ export async function switchNotifications(): Promise<void> {
   localStorage.setItem(keptAs, isOn ? "on" : "off");
 }
 
-/** The questions of the last reading. Undefined before the first: what was open before is no news. */
+/**
+ * The questions of the last response. Undefined before the first one: questions that were already open cause no
+ * notification.
+ */
 let known: ReadonlySet<string> | undefined;
 
-/** Called with everything that needs a person, each time it is read. */
+/** Called with all items that need a person, each time the page reads them. */
 export function alertOf(items: readonly Attention[]): void {
   const questions = items.filter(({ kind }) => kind === "question");
   const icon = document.querySelector<HTMLLinkElement>("link[rel=icon]");
@@ -43,7 +46,7 @@ export function alertOf(items: readonly Attention[]): void {
 
 function show({ id, name, text }: Attention): void {
   try {
-    // Of several pages with the same tag, the browser shows one.
+    // If several pages use the same tag, the browser shows one notification.
     const shown = new Notification(name, { body: text, tag: id });
     shown.onclick = () => {
       window.focus();
@@ -51,7 +54,7 @@ function show({ id, name, text }: Attention): void {
       shown.close();
     };
   } catch {
-    // Browsers of phones leave notifications to installed pages.
+    // On phones, browsers allow notifications only for installed pages.
     isNotifying.value = false;
     notify(refusal);
   }

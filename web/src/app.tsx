@@ -112,10 +112,10 @@ function Header(): JSX.Element {
   );
 }
 
-/** Only for those who may act: questions are not shown to others. */
+/** Only for users who may write: the page shows questions to nobody else. */
 function NotificationSwitch(): JSX.Element | null {
   if (!canNotify || !mayWrite.value) return null;
-  const words = `notifications of questions: ${isNotifying.value ? "on" : "off"}`;
+  const words = `notifications for questions: ${isNotifying.value ? "on" : "off"}`;
   return (
     <button
       type="button"

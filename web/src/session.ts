@@ -18,7 +18,10 @@ export async function openSession(): Promise<void> {
       const { pageKey } = await call("openSession", { key });
       keepPageKey(pageKey);
     } catch (fault) {
-      notify(`The link could not be used. ${reasonOf(fault)}`);
+      // A used link that is loaded again changes nothing for a browser that has a session.
+      await lookAtSession();
+      if (!mayWrite.value) notify(`The link could not be used. ${reasonOf(fault)}`);
+      return;
     }
   }
   void lookAtSession();

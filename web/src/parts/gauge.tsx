@@ -61,7 +61,7 @@ function FreeMoney({
   );
 }
 
-/** What a job has cost, each currency with its name: of what it may spend, then what nobody bounds. */
+/** What a job has cost in each currency: first those with a budget, then the others. */
 export function spentBy(
   { cost, endedAtMs }: Job,
   { isLong = false }: { readonly isLong?: boolean } = {},

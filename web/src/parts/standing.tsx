@@ -52,12 +52,12 @@ export function toneOf({ state }: Standing): Tone {
 }
 
 export function standingOf(
-  { liveness, hasLeft, activity }: Agent,
+  { liveness, hasLeft, activity, question }: Agent,
   { isSilent }: { readonly isSilent: boolean },
 ): Standing {
   if (liveness === "dead") return { kind: "agent", state: hasLeft ? "left" : "died" };
   if (liveness !== "alive") return { kind: "agent", state: liveness };
-  if (activity?.state === "waiting") return { kind: "agent", state: "waiting" };
+  if (question || activity?.state === "waiting") return { kind: "agent", state: "waiting" };
   return { kind: "agent", state: isSilent ? "silent" : "alive" };
 }
 

@@ -61,7 +61,10 @@ export function AgentsView(): JSX.Element {
       return page;
     },
     keyOf: ({ id }) => id,
-    freshness: { concerns: ofTypes("agent.", "lease.", "leader."), everyMs: limits.pollEveryMs },
+    freshness: {
+      concerns: ofTypes("agent.", "lease.", "leader.", "question."),
+      everyMs: limits.pollEveryMs,
+    },
   });
   rows.revision.value;
   const { value: attention } = useAnswer("getAttention", {}, { everyMs: limits.pollEveryMs });
@@ -272,7 +275,7 @@ export function AgentDot({ agent, isSilent }: Shown): JSX.Element {
 }
 
 export function Doing({ agent, isSilent }: Shown): JSX.Element | null {
-  const { activity, liveness } = agent;
+  const { activity, liveness, question } = agent;
   const standing = standingOf(agent, { isSilent });
   if (liveness === "dead") return <StateWord standing={standing} />;
   if (liveness === "unreachable") {
@@ -285,6 +288,16 @@ export function Doing({ agent, isSilent }: Shown): JSX.Element | null {
             atMs={agent.lastHeartbeatAtMs}
             unheardSinceMs={agent.unheardSinceMs}
           />
+        </span>
+      </>
+    );
+  }
+  if (question) {
+    return (
+      <>
+        <StateWord standing={standing} /> asks: <Said text={question.prompt} lengthMax={200} />{" "}
+        <span class="soft">
+          <Ago atMs={question.askedAtMs} form="for" />
         </span>
       </>
     );

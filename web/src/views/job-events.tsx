@@ -14,10 +14,14 @@ import { bytes, count, duration, exactTime, milliseconds, number } from "../word
 
 const choices = [
   { name: "all", title: "all", kinds: [] },
-  { name: "words", title: "words", kinds: ["log", "thought", "status", "lifecycle"] },
+  {
+    name: "words",
+    title: "words",
+    kinds: ["log", "problem", "thought", "status", "question", "lifecycle"],
+  },
   { name: "tools", title: "tools", kinds: ["tool", "delegate"] },
   { name: "figures", title: "figures", kinds: ["metric", "progress"] },
-  { name: "made", title: "made", kinds: ["artifact", "chunks"] },
+  { name: "made", title: "made", kinds: ["artifact", "writing", "chunks"] },
 ] as const;
 type Choice = (typeof choices)[number]["name"];
 
@@ -92,6 +96,7 @@ function toneOf(line: Line): string | undefined {
     if (line.level === "error" || line.level === "critical") return "red";
     return line.level.startsWith("warn") ? "amber" : undefined;
   }
+  if (line.kind === "problem") return "red";
   if (line.kind !== "lifecycle") return undefined;
   const { state } = line.entry;
   return state === "error" || state === "timed_out" ? "red" : undefined;
@@ -148,6 +153,31 @@ function Told({ line }: { readonly line: Line }): JSX.Element {
           <a class="thing" href={withQuery({}, jobAddress(line.childId))}>
             <Said text={line.agent} />
           </a>
+        </>
+      );
+    case "question":
+      return (
+        <>
+          <span class="label">{line.word}</span> <Said text={line.text} lengthMax={400} />
+        </>
+      );
+    case "problem":
+      return (
+        <>
+          <Said text={line.text || "error"} lengthMax={400} />
+          {line.code !== "" && (
+            <span class="soft">
+              {" "}
+              <Said text={line.code} lengthMax={60} />
+            </span>
+          )}
+        </>
+      );
+    case "writing":
+      return (
+        <>
+          <span class="label">writes</span>{" "}
+          <Said text={line.text.slice(-limits.valueShownMax)} lengthMax={limits.valueShownMax} />
         </>
       );
     case "artifact":
@@ -277,6 +307,11 @@ function Artifact({ line }: { readonly line: Line & { readonly kind: "artifact" 
   return (
     <>
       <span class="label">made</span>{" "}
+      {line.name !== "" && (
+        <>
+          <Said text={line.name} lengthMax={80} />{" "}
+        </>
+      )}
       {isPage ? (
         <a class="thing" href={line.uri} target="_blank" rel="noreferrer noopener">
           {name}

@@ -16,6 +16,7 @@ import { jobAddress, route, withQuery } from "../route.ts";
 import { textOfChunk, whyItWaits } from "../words/job.ts";
 import { bytes, duration, number } from "../words/time.ts";
 import { JobEvents } from "./job-events.tsx";
+import { QuestionBox } from "./question.tsx";
 import { JobStateWord } from "./work.tsx";
 
 const parts = ["events", "result", "input", "grant"] as const;
@@ -129,7 +130,8 @@ function Standing({ job }: { readonly job: JobDetail }): JSX.Element {
           waits for <Said text={job.agent} lengthMax={60} />; {whyItWaits(job)}
         </p>
       )}
-      {job.doing !== undefined && (
+      {job.question && <QuestionBox key={job.question.id} questionId={job.question.id} shown="" />}
+      {job.doing !== undefined && !job.question && (
         <p class="description">
           <Said text={job.doing} lengthMax={300} />
         </p>

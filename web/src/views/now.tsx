@@ -115,9 +115,11 @@ function Needs({
   const section = useRef<HTMLElement>(null);
   const kept = useRef<readonly Attention[]>([]);
   const left = useSignal(0);
+  // The daemon tells every page how many questions are open, but only a page with a key what they are.
+  const hidden = mayWrite.value === false ? (overview.value?.counts.questions ?? 0) : 0;
   if (!attention) return <section class="needs calm" aria-label="Needs you" />;
   const { total } = attention;
-  // Read so that the rows are looked at again when the pointer or the focus has left them.
+  // Reading the signal here renders the rows again when the pointer or the focus has left them.
   void left.value;
   const isHeld = section.current?.matches(":hover, :focus-within") ?? false;
   const items = isHeld ? keepPlaces(kept.current, attention.items) : attention.items;
@@ -126,7 +128,7 @@ function Needs({
   if (items.length === 0) {
     return (
       <section class="needs calm" aria-label="Needs you">
-        <p>Nothing needs you.</p>
+        {hidden > 0 ? <HiddenQuestions total={hidden} /> : <p>Nothing needs you.</p>}
       </section>
     );
   }
@@ -168,7 +170,17 @@ function Needs({
       {isAll && total > items.length && (
         <p class="soft">and {count(total - items.length, "other", "others")}</p>
       )}
+      {hidden > 0 && <HiddenQuestions total={hidden} />}
     </section>
+  );
+}
+
+function HiddenQuestions({ total }: { readonly total: number }): JSX.Element {
+  return (
+    <p class="soft">
+      {count(total, "question is", "questions are")} hidden: open the link that{" "}
+      <code>tipstaff dashboard</code> prints
+    </p>
   );
 }
 
@@ -197,7 +209,7 @@ function Need({
   isOver,
 }: {
   readonly item: Attention;
-  /** It needs nobody any more, and is only shown so that the other rows do not move. */
+  /** The item no longer needs a person. It is still shown so that the other rows do not move. */
   readonly isOver: boolean;
 }): JSX.Element {
   const { icon, tone, word } = needs[item.kind];
@@ -219,7 +231,7 @@ function Need({
   );
 }
 
-/** Neither asks first: nothing is lost, and `tipstaff needs restore` brings it back. */
+/** Neither button asks for confirmation: nothing is lost, and `tipstaff needs restore` undoes it. */
 function Clear({ item }: { readonly item: Attention }): JSX.Element | null {
   const isBusy = useSignal(false);
   if (!mayWrite.value) return null;
@@ -248,7 +260,7 @@ function Clear({ item }: { readonly item: Attention }): JSX.Element | null {
       <button
         type="button"
         disabled={isBusy.value}
-        title="hide it until it happens anew"
+        title="hide it until the same happens again"
         onClick={() => void clear({}, "dismissed")}
       >
         Dismiss
@@ -313,11 +325,12 @@ function Counts({ overview }: { readonly overview: Overview | undefined }): JSX.
 function WorkTile({ counts }: { readonly counts: Overview["counts"] | undefined }): JSX.Element {
   const { tasks, jobs } = counts ?? {};
   const openTasks = tasks && tasks.pending + tasks.claimed + tasks.delayed;
-  if (jobs && jobs.running + jobs.pending > 0) {
+  if (jobs && jobs.waiting + jobs.running + jobs.pending > 0) {
     return (
       <a class="tile" href="/work">
         <Total value={jobs.running} one="job runs" many="jobs run" />
         <small>
+          {jobs.waiting > 0 && `${count(jobs.waiting, "asks", "ask")} you · `}
           {number(jobs.pending)} waiting · {count(openTasks ?? 0, "task", "tasks")} open
         </small>
       </a>
@@ -597,7 +610,7 @@ function AtWork({ silent }: { readonly silent: ReadonlySet<string> }): JSX.Eleme
   const { value } = useAnswer(
     "listAgents",
     { liveness: ["alive", "unreachable"], limit: 50 },
-    { concerns: ofTypes("agent."), everyMs: limits.pollEveryMs },
+    { concerns: ofTypes("agent.", "question."), everyMs: limits.pollEveryMs },
   );
   return (
     <section class="card at-work" aria-labelledby="at-work-title">

@@ -1,4 +1,4 @@
-/** Where a person answers a question: below it, among what needs a person. */
+/** The form below a question in which a person answers it. */
 import { useSignal } from "@preact/signals";
 import type { JSX, TargetedKeyboardEvent } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
@@ -17,7 +17,7 @@ import {
 } from "../words/question.ts";
 import { duration } from "../words/time.ts";
 
-/** The name under which the log has the answers of this page. */
+/** The log records answers from this page under this name. */
 const answerer = "dashboard";
 /** Fewer choices than these are all shown; more are in a list that opens. */
 const radiosMax = 5;
@@ -27,7 +27,7 @@ export function QuestionBox({
   shown,
 }: {
   readonly questionId: string;
-  /** What the row already says of the question. */
+  /** What the row already shows of the question. */
   readonly shown: string;
 }): JSX.Element | null {
   const { value: heard } = useAnswer(
@@ -38,7 +38,7 @@ export function QuestionBox({
         entry.type.startsWith("question.") && "id" in entry && entry.id === questionId,
     },
   );
-  // What an answer led to is known before the stream tells of it.
+  // The reply to an answer arrives before the event stream reports it.
   const ended = useSignal<Question | undefined>(undefined);
   const box = useRef<HTMLDivElement>(null);
   const question = ended.value ?? heard;
@@ -72,7 +72,7 @@ function Ended({
   takesFocus,
 }: {
   readonly question: Question;
-  /** Someone was typing in the form that it replaces. */
+  /** The user was typing in the form that this text replaces. */
   readonly takesFocus: boolean;
 }): JSX.Element {
   const words = useRef<HTMLParagraphElement>(null);
@@ -112,7 +112,7 @@ function Scope({ scope }: { readonly scope: NonNullable<Question["scope"]> }): J
   );
 }
 
-/** It does not ask again before it sends: the question itself says what follows. */
+/** Sends without a confirmation: the question itself says what follows. */
 function AnswerForm({
   question,
   onEnd,

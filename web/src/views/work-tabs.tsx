@@ -12,7 +12,7 @@ export function WorkTabs(): JSX.Element {
       view: "work",
       title: "Jobs",
       href: "/work",
-      count: counts && counts.jobs.pending + counts.jobs.running,
+      count: counts && counts.jobs.waiting + counts.jobs.pending + counts.jobs.running,
     },
     {
       view: "tasks",

@@ -2,23 +2,26 @@
  * What jobs say of themselves, as people read it. The daemon keeps no body that is not as ARCP has it, so that there is
  * one spelling to read; to the type they are unknown all the same.
  */
-import type { Entry, JobCost, JobInfo, JobProgress, WorkEntry } from "tipstaff/client";
+import {
+  type Entry,
+  type JobCost,
+  type JobInfo,
+  type JobProgress,
+  readableAmount,
+  type WorkEntry,
+} from "tipstaff/client";
 import { number } from "./time.ts";
 
 const signs: Readonly<Record<string, string>> = { USD: "$", EUR: "€", GBP: "£" };
 
-/** `$1.24`, `0.5 credits`. Exact as it came, but for digits that nobody reads. */
+/** `$1.24`, `0.5 credits`. */
 export function moneyOf(amount: string, currency: string): string {
-  const [whole = "0", fraction = ""] = amount.split(".");
-  const isSmall = /^-?0*$/.test(whole) && /^0{2}/.test(fraction);
-  const digits = fraction.slice(0, isSmall ? 4 : 2);
+  const [whole = "0", fraction] = readableAmount(amount, currency).split(".");
+  const digits = fraction === undefined ? "" : `.${fraction}`;
   const sign = signs[currency];
-  if (sign === undefined) {
-    const rest = digits.replace(/0+$/, "");
-    return `${grouped(whole)}${rest === "" ? "" : `.${rest}`} ${currency}`;
-  }
+  if (sign === undefined) return `${grouped(whole)}${digits} ${currency}`;
   const minus = whole.startsWith("-") ? "−" : "";
-  return `${minus}${sign}${grouped(whole.replace("-", ""))}.${digits.padEnd(2, "0")}`;
+  return `${minus}${sign}${grouped(whole.replace("-", ""))}${digits}`;
 }
 
 function grouped(whole: string): string {
@@ -26,7 +29,7 @@ function grouped(whole: string): string {
   return Number.isSafeInteger(value) ? number(value) : whole;
 }
 
-/** What a job has cost in one currency. What there is nothing to say of is empty. */
+/** What a job has cost in one currency. A part without information is empty. */
 export function wordsOfCost({ currency, total, own, children, cap, reserved }: JobCost): {
   readonly spent: string;
   /** What it may spend. */
@@ -102,8 +105,13 @@ export type Line = {
       readonly result?: ToolResult;
     }
   | { readonly kind: "delegate"; readonly agent: string; readonly childId: string }
+  | { readonly kind: "question"; readonly word: string; readonly text: string }
+  | { readonly kind: "problem"; readonly text: string; readonly code: string }
+  /** Text of an answer that is being written. */
+  | { readonly kind: "writing"; readonly text: string }
   | {
       readonly kind: "artifact";
+      readonly name: string;
       readonly uri: string;
       readonly type: string;
       readonly bytes?: number;
@@ -135,6 +143,10 @@ export function linesOf(entries: readonly JobEntry[]): readonly Line[] {
     const body = fieldsOf(entry.body);
     if (line.kind === "progress" && last?.kind === "progress") {
       lines[lines.length - 1] = { ...line, key: last.key, times: last.times + 1 };
+    } else if (line.kind === "writing" && last?.kind === "writing") {
+      lines[lines.length - 1] = { ...last, text: last.text + line.text };
+    } else if (line.kind === "status" && last?.kind === "question" && line.text === last.text) {
+      // The question already says that the job waits.
     } else if (line.kind === "chunks" && last?.kind === "chunks") {
       lines[lines.length - 1] = {
         ...line,
@@ -186,15 +198,31 @@ function lineOf(entry: JobEntry): Line {
       const childId = textOf(body["child_job_id"]);
       return { ...at, kind: "delegate", agent: textOf(body["agent"]), childId };
     }
+    case "artifact":
     case "artifact_ref": {
-      const size = body["byte_size"];
+      const size = body["size_bytes"] ?? body["byte_size"];
       return {
         ...at,
         kind: "artifact",
+        name: textOf(body["name"]),
         uri: textOf(body["uri"]),
-        type: textOf(body["content_type"]),
+        type: textOf(body["mime_type"]) || textOf(body["content_type"]),
         ...(typeof size === "number" && { bytes: size }),
       };
+    }
+    case "error":
+      return { ...at, kind: "problem", text: textOf(body["message"]), code: textOf(body["code"]) };
+    case "text_delta":
+      return { ...at, kind: "writing", text: textOf(body["text"]) };
+    case "question":
+      return { ...at, kind: "question", word: "asks", text: textOf(body["prompt"]) };
+    case "scope_request":
+      return { ...at, kind: "question", word: "asks for access", text: textOf(body["reason"]) };
+    case "question_closed": {
+      const by = textOf(body["by"]);
+      const outcome = textOf(body["outcome"]).replaceAll("_", " ");
+      const [word, text] = by === "" ? ["no answer", outcome] : ["answered by", by];
+      return { ...at, kind: "question", word, text };
     }
     case "result_chunk": {
       const isOver = body["more"] !== true;

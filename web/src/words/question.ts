@@ -8,7 +8,7 @@ import type { QuestionInfo as Question } from "tipstaff/client";
 export type Choice = { readonly label: string; readonly value: unknown };
 
 export type Field = {
-  /** Of the property that the field is for; empty if the field is the whole answer. */
+  /** The name of the property; empty if the field is the whole answer. */
   readonly name: string;
   readonly label: string;
   readonly note: string;
@@ -83,7 +83,7 @@ function entryOf(schema: unknown): Entry {
   }
 }
 
-/** The values of a schema that allows only a few. */
+/** The allowed values, if the schema allows only a few. */
 function choicesOf(schema: Fields): readonly Choice[] | undefined {
   const { type, enum: values } = schema;
   if (Array.isArray(values)) return values.map((value) => ({ label: labelOf(value), value }));
@@ -104,7 +104,7 @@ function choicesOf(schema: Fields): readonly Choice[] | undefined {
 
 export type Read = { readonly answer: unknown } | { readonly problem: string };
 
-/** `entered` is what each field holds: of choices their indexes, of other fields one text. */
+/** `entered` is the content of each field: the indexes of the chosen choices, or the text. */
 export function answerFrom(
   { fields, isObject }: Extract<Form, { of: "fields" }>,
   entered: readonly (readonly string[])[],

@@ -153,7 +153,7 @@ export function sentenceOf(entry: Entry): readonly Part[] {
       ];
     }
     case "need.restored":
-      return [{ name: entry.id }, " is shown again among what needs you"];
+      return [{ name: entry.id }, " is back on the list of what needs you"];
     case "plane.opened":
       return ["the daemon started"];
     case "plane.resumed":
