@@ -1,11 +1,13 @@
 /**
  * Programs that tests need, prepared once and stored below `node_modules/.cache/tipstaff`. Each one is made in a
  * private directory, which is renamed when it is complete. So an interrupted run leaves no incomplete program
- * behind, and test files that run at the same time do not write into the same directory.
+ * behind, and test files that run at the same time do not write into the same directory. A process waits for a program
+ * that another process is making.
  */
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, globSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
 export type Program = {
   /** The start of the directory's name. */
@@ -30,6 +32,7 @@ export function cached(program: Program): Promise<string> {
 }
 
 async function ensure(directory: string, { make }: Program): Promise<string> {
+  while (!existsSync(directory) && isBeingMade(directory)) await sleep(100);
   if (existsSync(directory)) return directory;
   const making = `${directory}.${process.pid}`;
   try {
@@ -39,6 +42,20 @@ async function ensure(directory: string, { make }: Program): Promise<string> {
     return directory;
   } finally {
     rmSync(making, { recursive: true, force: true });
+  }
+}
+
+/** By another process, which is alive. */
+function isBeingMade(directory: string): boolean {
+  const owners = globSync(`${directory}.*`).map((making) => Number(making.split(".").at(-1)));
+  return owners.some((pid) => pid !== process.pid && isAlive(pid));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
   }
 }
 

@@ -51,6 +51,8 @@ export const rooms: Readonly<Record<string, Room>> = {
   wire: { rooms: [], packages: ["@bufbuild/protobuf*", "zod"] },
   // Worker messages are vendor messages of ARCP: their fields are read and printed with its readers and types.
   "wire/worker": { rooms: ["wire"], packages: [] },
+  // The document tells callers the limits that the core enforces.
+  "wire/openapi": { rooms: ["wire", "core"], packages: ["zod"] },
   transport: { rooms: [], packages: ["node:*", "ws"] },
   // Looks at processes and at what hosts leave on disk.
   sightings: { rooms: ["wire"], packages: ["node:*"] },
@@ -81,7 +83,10 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   // An entry of its own, so that nobody loads OpenTelemetry who has not asked for it.
   tracing: { rooms: ["wire", "transport"], packages: ["@opentelemetry/api"] },
-  testing: { rooms: [...upToTesting, "arcp-context.ts"], packages: ["node:*", "@grpc/grpc-js"] },
+  testing: {
+    rooms: [...upToTesting, "arcp-context.ts", "work.ts"],
+    packages: ["node:*", "@grpc/grpc-js"],
+  },
   // What an agent that speaks ARCP's words is given: in this process, and in a worker's.
   "arcp-context.ts": { rooms: ["wire", "runtime"], packages: [] },
   // The runtime and its workers, for all doors that have jobs.

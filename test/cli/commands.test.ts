@@ -199,7 +199,10 @@ describe("lists and things", { concurrency: 2 }, () => {
       [["agents", "--liveness", "sick"], /--liveness is alive or unreachable or dead, not sick/],
       [["agents", "--limit", "many"], /--limit is a whole number/],
       [["agents", "--limit", "0"], /--limit is 1 or more/],
-      [["tasks", "create", "x", "--delay", "5"], /--delay is a duration such as 30s/],
+      [
+        ["tasks", "create", "x", "--delay", "soon"],
+        /--delay is a number of seconds, or a duration/,
+      ],
       [["tasks", "create", "x", "--input", "@/nowhere/at/all"], /cannot be read/],
       [["policies", "set", "p"], /--subject is needed/],
       [["policies", "apply"], /-f is needed/],
@@ -437,7 +440,7 @@ describe("changing things", { concurrency: 2 }, () => {
     const found = await world.run("policies", "--subject-prefix", "agent:");
     assert.match(found.stdout, /2 policies/);
     const none = await world.run("policies", "--subject-prefix", "user:");
-    assert.match(none.stdout + none.stderr, /no policy has a subject that begins so/);
+    assert.match(none.stdout + none.stderr, /no policy has a subject with this prefix/);
 
     put([policy("d", "allow"), policy("d", "deny")]);
     const bad = await world.run(...apply);

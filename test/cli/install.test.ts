@@ -19,12 +19,12 @@ import { fileURLToPath } from "node:url";
 import { scratch } from "../e2e/processes.ts";
 import { Terminal } from "../hosts/terminal.ts";
 
-const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+const executable = fileURLToPath(new URL("../../bin/tipstaff", import.meta.url));
 
 type Outcome = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 
 function tipstaff(home: string, ...words: readonly string[]): Outcome {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...words], {
+  const { status, stdout, stderr } = spawnSync(executable, words, {
     encoding: "utf8",
     env: { HOME: home, PATH: "/usr/bin:/bin", NODE_NO_WARNINGS: "1" },
     input: "",
@@ -230,7 +230,7 @@ test("a person is asked, and has the time to answer", async () => {
   ] as const) {
     using home = scratch();
     using terminal = new Terminal({
-      command: [process.execPath, main, "install", "codex"],
+      command: [executable, "install", "codex"],
       directory: home.path,
       env: { HOME: home.path, PATH: "/usr/bin:/bin", NODE_NO_WARNINGS: "1", TERM: "screen" },
     });

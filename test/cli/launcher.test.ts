@@ -88,6 +88,21 @@ test("agent-status finds its own bundle and its own sources the same way", () =>
   assert.equal(checkout.runAt(executable)[0], "src/agent-status/main.ts");
 });
 
+test("without a Node, the launcher names the directory to run npm ci in", () => {
+  using place = scratch();
+  const checkout = makeCheckout(place.path);
+  rmSync(join(checkout.path, "node_modules"), { recursive: true });
+  for (const name of ["tipstaff", "agent-status"]) {
+    const { status, stderr } = spawnSync(`bin/${name}`, [], {
+      cwd: checkout.path,
+      env: { PATH: place.path },
+      encoding: "utf8",
+    });
+    assert.equal(status, 1);
+    assert.ok(stderr.endsWith(`run npm ci in ${checkout.path}\n`), stderr);
+  }
+});
+
 type Checkout = {
   readonly path: string;
   readonly put: (path: string, at: Date) => void;

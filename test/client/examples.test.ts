@@ -1,6 +1,8 @@
 /** Every example checks itself; here they are run as a user would, against a daemon of their own. */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { startDaemon } from "../../src/embedded.ts";
@@ -19,6 +21,8 @@ const examples: Readonly<Record<string, RegExp>> = {
   "remote-worker":
     /^count@1\.0\.0 counted to 20 in another process, over a restart of the runtime\n$/,
   jobs: /^status [\s\S]*tool_result .*PERMISSION_DENIED[\s\S]*\nresult \{"pages":3,"sent":false\}\n$/,
+  questions:
+    /^the answer is: pay now\npaid as asked: \{"parts":3\}\nan agent and three jobs asked, and each went on with its answer\n$/,
   leader: /term 2: planner-2 leads\neach planner planned once, in its own term/,
 };
 
@@ -39,3 +43,50 @@ for (const [name, told] of Object.entries(examples)) {
     assert.equal(stderr, "");
   });
 }
+
+test("other examples run beside the demo, payer goes on with an answer, and the demo cleans up", async () => {
+  await using daemon = await startDaemon();
+  const { client } = daemon;
+  const env = { ...process.env, TIPSTAFF_URL: daemon.url, TIPSTAFF_TOKEN: daemon.token };
+  const wordsFor = (name: string): string[] => [
+    "--conditions=@tipstaff/source",
+    `examples/${name}/main.ts`,
+  ];
+  const demo = spawn(process.execPath, wordsFor("demo"), {
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = once(demo, "exit");
+  try {
+    const lines = createInterface({ input: demo.stdout });
+    const running = once(lines, "line");
+    const died = (async () => {
+      for await (const { type } of client.watch()) if (type === "task.dead") return;
+    })();
+    await running;
+    const firstSteps = await run(process.execPath, wordsFor("first-steps"), {
+      env,
+      timeout: 10_000,
+    });
+    assert.match(firstSteps.stdout, /best agent for a web page: scraper/);
+
+    const open = await Array.fromAsync(client.questions.list({ state: ["open"] }));
+    assert.deepEqual(
+      open.map(({ askerName, prompt }) => [askerName, prompt]),
+      [["payer", "May I pay 1,240 EUR to Acme?"]],
+    );
+    const told = once(lines, "line");
+    await client.questions.answer(open[0]?.id ?? "", "yes");
+    assert.deepEqual(await told, ["payer was told yes: 1,240 EUR to Acme"]);
+    await died;
+  } finally {
+    demo.kill("SIGINT");
+    await ended;
+  }
+  assert.deepEqual(await client.call("getAttention", {}), { items: [], total: 0 });
+  assert.deepEqual(await Array.fromAsync(client.agents.list({ hasLeft: false })), []);
+  assert.deepEqual(
+    await Array.fromAsync(client.tasks.list({ state: ["pending", "claimed", "dead"] })),
+    [],
+  );
+});

@@ -8,10 +8,9 @@ import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 import { validate, validateStrict } from "../../src/wire/status-file/index.ts";
-import { prepareEnvironment, pythonIn } from "../interop/environment.ts";
+import { prepareJsonSchema, pythonIn } from "../interop/environment.ts";
 
-const packages = ["jsonschema==4.26.0", "rfc3339-validator==0.1.4"];
-const prepared = await prepareEnvironment({ name: "jsonschema", packages });
+const prepared = await prepareJsonSchema();
 
 const full = {
   schema_version: "agent-status/v1alpha1",

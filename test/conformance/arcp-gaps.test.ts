@@ -8,7 +8,6 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { commands } from "../../src/cli/table.ts";
-import { ARCPClient, type ClientOptions } from "../../src/client/arcp/index.ts";
 import { settle } from "../../src/client/arcp/options.ts";
 import { limits as coreLimits } from "../../src/core/limits.ts";
 import { limits as doorLimits } from "../../src/doors/arcp/index.ts";
@@ -33,14 +32,6 @@ test("[ARCP-145] NOT MET: asking whether something is allowed answers with a pro
   const answer = puppet.job().authorize("tool.call", "a");
   assert(answer instanceof Promise);
   await answer;
-});
-
-test("[ARCP-206] NOT MET: a client is made by connecting, and has no logger", () => {
-  assert.equal("connect" in ARCPClient.prototype, false);
-  // The day it is an option, this does not compile.
-  // @ts-expect-error There are callbacks instead.
-  const options: ClientOptions = { token: "t", logger: undefined };
-  assert(options);
 });
 
 test("[ARCP-152] NOT MET: a wall clock that is set forward ends leases early", (context) => {

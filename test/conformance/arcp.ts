@@ -898,12 +898,10 @@ export const rules: readonly Rule[] = [
     "Hooks decide who may observe, narrow leases, audit, and hear of failed revocations.",
     [coreGrants, doorJobs, runtimeCredentials, server],
   ),
-  should(
-    "ARCP-206",
-    "A client has the options, methods and properties that its users know.",
-    [clientClient, clientArcpBrowser, gaps],
-    "A client is made by connecting, so that `connect` and `resume` are static. There is no `logger`. See decision 23.",
-  ),
+  should("ARCP-206", "A client has the options, methods and properties that its users know.", [
+    clientClient,
+    clientArcpBrowser,
+  ]),
   should("ARCP-207", "A submit resolves when it is accepted, with a handle for all that follows.", [
     clientClient,
     server,

@@ -49,7 +49,8 @@ export async function launchBrowser(): Promise<Browser> {
 
 type Packaged = { readonly executablePath: string; readonly env: Readonly<Record<string, string>> };
 
-async function packaged(): Promise<Packaged> {
+/** Unpacks the browser the first time. */
+export async function packaged(): Promise<Packaged> {
   const manifest = new URL("../package.json", import.meta.resolve("@sparticuz/chromium"));
   const { version } = JSON.parse(readFileSync(fileURLToPath(manifest), "utf8"));
   const directory = await cached({ name: "chromium", version, make: unpack });

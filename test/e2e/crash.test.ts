@@ -29,6 +29,7 @@ const rounds = Number(process.env["CRASH_ROUNDS"] ?? 30);
 const seed = Number(process.env["CRASH_SEED"] ?? Date.now() % 1_000_000);
 const callers = 6;
 
+// Takes over 20 s: 36 starts of the daemon, each with a load and a look at everything that was acknowledged.
 test(`${rounds} kills under load lose nothing that was acknowledged`, async (context) => {
   await endAgainAndAgain(context, "SIGKILL", rounds);
 });
@@ -88,7 +89,7 @@ async function endAgainAndAgain(
   assert.equal(daemon.stderr.match(/warn/), null, daemon.stderr);
 
   const { code, stdout } = await tipstaff("doctor", "--data-dir", options.dataDirectory);
-  assert.match(stdout, /^all well/m);
+  assert.match(stdout, /^no check failed/m);
   assert.equal(code, 0);
   const log = readLog(options.dataDirectory);
   assertContinuous(log);
@@ -130,9 +131,10 @@ test("a kill while a snapshot is written leaves a log that opens, and loses noth
   assert.equal(early.length, 1 + 10 + 80);
   await daemon.end("SIGTERM");
   const { stdout } = await tipstaff("doctor", "--data-dir", dataDirectory);
-  assert.match(stdout, /^all well: \d+ entries and [12] snapshots/m);
+  assert.match(stdout, /^no check failed: [\d,]+ entries and [12] snapshots?/m);
 });
 
+// Takes over 20 s: there must be so much to cut that the daemon is still cutting when it is killed.
 test("a kill while the log is cut leaves a log that opens, and loses nothing that is true", async (context) => {
   context.diagnostic(`CRASH_SEED=${seed}`);
   using directory = scratch();

@@ -183,7 +183,7 @@ describe("looking at it", { concurrency: 2 }, () => {
     for (; !isOver; calls += 1) done(await client.register(`agent-${calls}`));
     await over;
     const { code, stdout } = await examining;
-    assert.match(stdout, /^all well: \d+ entries and 0 snapshots/m);
+    assert.match(stdout, /^no check failed: [\d,]+ (entry|entries) and 0 snapshots/m);
     assert.equal(code, 0);
 
     const json = await tipstaff("doctor", "--json", "--data-dir", dataDirectory);
@@ -214,7 +214,7 @@ describe("a log that is not as it was", { concurrency: 2 }, () => {
     const { code, stdout } = await tipstaff("doctor", "--data-dir", dataDirectory);
     assert.equal(code, 1);
     assert.match(stdout, /^fail +log +entry 3 is damaged$/m);
-    assert.match(stdout, /^NOT well: /m);
+    assert.match(stdout, /^\d checks? failed: /m);
 
     edit(dataDirectory, change("agent-9", "agent-1"));
     await using daemon = await Daemon.start({ dataDirectory });
@@ -259,7 +259,7 @@ describe("a log that is not as it was", { concurrency: 2 }, () => {
     assert.match(ill.stdout, new RegExp(`log\\.db is damaged: entry ${last}, the last one`));
     const accepted = await tipstaff("doctor", "--accept-loss", "--data-dir", dataDirectory);
     assert.equal(accepted.code, 0, accepted.stdout);
-    assert.match(accepted.stdout, new RegExp(`gave up entry ${last}: what it changed is undone`));
+    assert.match(accepted.stdout, new RegExp(`gave up entry ${last}: its effects are lost`));
     await using daemon = await Daemon.start({ dataDirectory });
     assert.equal(daemon.stderr, "");
   });
@@ -386,7 +386,7 @@ describe("where it listens", { concurrency: 2 }, () => {
     using _taken = await listenOn(9090).catch(() => undefined);
     await using daemon = await Daemon.start({ dataDirectory, flags: [] });
     await until(() => daemon.stderr !== "", "the warning");
-    assert.match(daemon.stderr, /warn \S+:9090 is in use .*going on without dashboard and metrics/);
+    assert.match(daemon.stderr, /warn \S+:9090 is in use: the dashboard and metrics are off/);
     using client = new KeeperClient(daemon.address);
     done(await client.register("undisturbed"));
     assert.equal((await tipstaff("status", "--data-dir", dataDirectory)).code, 0);
@@ -404,7 +404,7 @@ describe("where it listens", { concurrency: 2 }, () => {
       assert.match(
         daemon.stderr,
         new RegExp(
-          `^\\S+ fatal ${busy} is in use by another program; .*--metrics-addr takes another\n$`,
+          `^\\S+ fatal ${busy} is in use by .*; choose another port with --addr or --metrics-addr\n$`,
         ),
       );
       assert.equal(daemon.stdout, "");

@@ -102,6 +102,37 @@ test("what belongs together in a job is one line, and pieces of a result are cou
   ]);
 });
 
+test("what a job made, wrote, asked and could not do is told in words", () => {
+  const entries = [
+    [
+      "artifact",
+      { name: "report", uri: "file:///r.pdf", mime_type: "application/pdf", size_bytes: 9 },
+    ],
+    ["error", { message: "no route", code: "ENETUNREACH" }],
+    ["text_delta", { text: "Once " }],
+    ["text_delta", { text: "upon" }],
+    ["question", { question_id: "q_1", prompt: "Pay?" }],
+    ["status", { phase: "input_required", message: "Pay?" }],
+    ["question_closed", { question_id: "q_1", outcome: "answered", by: "ada" }],
+    ["scope_request", { request_id: "q_2", reason: "to compare" }],
+    ["question_closed", { question_id: "q_2", outcome: "timed_out" }],
+  ] as const;
+  const at = { busSequence: 0, topic: "", actor: "", id: "job", type: "job.emitted" } as const;
+  const lines = linesOf(
+    entries.map(([kind, body], sequence) => ({ ...at, sequence, atMs: 0, kind, body })).reverse(),
+  );
+  const told = lines.toReversed().map(({ key: _, atMs: __, ...line }) => line);
+  assert.deepEqual(told, [
+    { kind: "artifact", name: "report", uri: "file:///r.pdf", type: "application/pdf", bytes: 9 },
+    { kind: "problem", text: "no route", code: "ENETUNREACH" },
+    { kind: "writing", text: "Once upon" },
+    { kind: "question", word: "asks", text: "Pay?" },
+    { kind: "question", word: "answered by", text: "ada" },
+    { kind: "question", word: "asks for access", text: "to compare" },
+    { kind: "question", word: "no answer", text: "timed out" },
+  ]);
+});
+
 // Most of the time is spent waiting for what the page asks for once a second.
 suite("the dashboard", { skip, concurrency: 3 }, () => {
   before(async () => {
@@ -373,8 +404,8 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     const told = (): Promise<unknown> => page.evaluate("window.told");
     await ask("Pay 3 EUR?");
     await until(hasDot);
-    await page.getByRole("button", { name: "notifications of questions: off" }).click();
-    const on = page.getByRole("button", { name: "notifications of questions: on" });
+    await page.getByRole("button", { name: "notifications for questions: off" }).click();
+    const on = page.getByRole("button", { name: "notifications for questions: on" });
     await on.waitFor();
     await ask("Pay 7 EUR?");
     await shows(page, ".need", /Pay 7 EUR\?/);
@@ -448,6 +479,13 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
       `/api/v1/agents/${id}`,
     );
     assert.equal(status, 401, "the daemon would not have let it either");
+    await daemon.call("askQuestion", { agentId: id, prompt: "Pay 3 EUR?" });
+    await page.goto(daemon.url);
+    const hint = /1 question is hidden: open the link that tipstaff dashboard prints/;
+    await shows(page, ".needs", hint);
+    assert.equal(await page.getByText("Pay 3 EUR?").count(), 0);
+    await page.goto(`${daemon.link.replace("/#", "/agents#")}`);
+    await shows(page, ".agents tr", /scraper-1\s+waiting\s+asks: Pay 3 EUR\?/);
   });
 
   test("the link lets the page act; each action asks first and says what follows", async (t) => {
@@ -493,6 +531,12 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
 
     const late = await visit(t, daemon.link);
     await shows(late, ".notice", /The link could not be used/);
+    const looked = page.waitForResponse(
+      (response) => /\/session$/.test(response.url()) && response.request().method() === "GET",
+    );
+    await page.goto(daemon.link);
+    assert.equal((await (await looked).json()).mayWrite, true);
+    assert.equal(await page.locator(".notice").textContent(), "", "it has a session");
   });
 
   test("policies are added, explained and deleted", async (t) => {
@@ -551,6 +595,10 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     workshop.agent("writer", async (_, job) => {
       await job.log("info", "reads the brief");
       await job.progress(1, { total: 4, units: "pages" });
+      await job.artifact({ name: "outline", uri: "file:///outline.md", sizeBytes: 40 });
+      await job.error("the printer is offline", "no_printer");
+      await job.textDelta("Once ");
+      await job.textDelta("upon");
       await go.promise;
       await job.callTool({ tool: "search", args: { query: "tariffs" } }, () => ({ hits: 9 }));
       await job
@@ -579,6 +627,9 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     await page.waitForURL(`${workshop.url}/work/${id}`);
     await shows(page, ".panel", /writer.*running.*1 of 4 pages.*\$0\.00 of \$1\.00/s);
     await shows(page, ".lines li", /reads the brief/);
+    await shows(page, ".lines li", /made outline file:\/\/\/outline\.md.*40 B/s);
+    await shows(page, '.lines li[data-tone="red"]', /the printer is offline no_printer/);
+    await shows(page, ".lines li", /writes Once upon/);
     await page.evaluate("window.wasHere = true");
     const listening = await page.evaluate("window.listening");
 
@@ -615,6 +666,66 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
       "what has ended cannot be cancelled",
     );
     assert.equal(await page.evaluate("window.wasHere"), true, "no reload");
+  });
+
+  test("questions of a job are answered in Needs you and in its panel, and it goes on with them", async (t) => {
+    const workshop = await openWorkshop(t);
+    workshop.agent("payer", async (_, job) => {
+      const when = await job.ask("Pay 3 EUR?", { choices: ["now", "later"] });
+      const schema = { type: "integer", minimum: 1 };
+      const parts = await job.ask("In how many parts?", { schema });
+      return { when, parts };
+    });
+    const page = await visit(t, workshop.link);
+    const id = await workshop.ask("payer");
+    await shows(page, ".need", /asks you.*payer.*Pay 3 EUR\?/s);
+    await shows(page, ".totals", /jobs run\s*1 asks you/);
+    await page.locator(".need").getByRole("button", { name: "later" }).click();
+    await shows(page, ".need .ended", /answered by dashboard: later/);
+
+    await page.goto(`${workshop.url}/work/${id}`);
+    await shows(page, ".panel", /payer.*asks you.*In how many parts\?/s);
+    await shows(page, ".tabs", /Jobs\s*1/);
+    const panel = page.locator(".panel");
+    await panel.getByLabel("Answer", { exact: true }).fill("0");
+    await panel.getByRole("button", { name: "Answer" }).click();
+    await shows(page, ".panel [role=alert]", /1/);
+    await panel.getByLabel("Answer", { exact: true }).fill("4");
+    await panel.getByRole("button", { name: "Answer" }).click();
+    await shows(page, ".panel .standing", /done/);
+    await page.locator(".panel .tabs").getByText("Result").click();
+    await shows(page, ".panel .content", /"when": "later",\s+"parts": 4/);
+  });
+
+  test("a job that wants more access is granted it or denied on the page", async (t) => {
+    const workshop = await openWorkshop(t);
+    workshop.agent(
+      "reader",
+      async (path, job) => {
+        const read = [String(path)];
+        const granted = await job.requestScope({ reason: "to compare", read, ttlSeconds: 600 });
+        return granted.read;
+      },
+      { mayRequestScope: true },
+    );
+    const page = await visit(t, workshop.link);
+    const [granted, denied] = [
+      await workshop.ask("reader", { input: "docs/**" }),
+      await workshop.ask("reader", { input: "keys/**" }),
+    ];
+    const row = (path: string) => page.locator(".need", { hasText: path });
+    await shows(
+      page,
+      ".need",
+      /asks you.*reader.*to compare.*read docs\/\*\*, read only, for 10 min/s,
+    );
+    await row("docs/**").getByRole("button", { name: "Grant" }).click();
+    await row("keys/**").getByRole("button", { name: "Deny" }).click();
+    await page.goto(`${workshop.url}/work/${granted}?part=result`);
+    await shows(page, ".panel .standing", /done/);
+    await shows(page, ".panel .content", /docs\/\*\*/);
+    await page.goto(`${workshop.url}/work/${denied}`);
+    await shows(page, ".panel .job-failure", /PERMISSION_DENIED.*a person denied the scope/s);
   });
 
   test("a job is cancelled from the page, and what it delegated with it", async (t) => {

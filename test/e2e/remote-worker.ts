@@ -2,6 +2,7 @@
 import { appendFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connectWorker, fromProcess, type JobContext } from "../../src/arcp-server.ts";
+import { askTwice } from "./asking-agent.ts";
 
 const { ARCP_URL, ARCP_TOKEN = "", STARTS = "" } = process.env;
 
@@ -20,6 +21,8 @@ const worker = await connectWorker(ARCP_URL ?? fromProcess(process), {
   offers: [
     { name: "once", handler: step },
     { name: "again", handler: step, isIdempotent: true },
+    { name: "asks", handler: askTwice, isIdempotent: true },
+    { name: "asks-once", handler: askTwice },
   ],
 });
 await worker.closed.catch(() => undefined);

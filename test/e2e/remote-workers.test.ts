@@ -1,49 +1,17 @@
 /** Workers and runtimes in real processes, over WebSockets and pipes, killed at any moment. */
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ARCPServer, startChildWorker } from "../../src/arcp-server.ts";
 import { ARCPClient } from "../../src/client/arcp/index.ts";
 import { Random } from "../../src/testing/random.ts";
 import { temporaryDirectory } from "../../src/testing/temporary.ts";
+import { Program } from "./program.ts";
 
 const bearer = { "worker-token": "worker", "ada-token": "ada" };
 const token = "ada-token";
-
-/** A program of ours in a process that is killed when the block ends. */
-class Program implements AsyncDisposable {
-  readonly #child: ChildProcess;
-
-  constructor(name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    const { NODE_TEST_CONTEXT: _, ...outer } = process.env;
-    this.#child = spawn(process.execPath, [join(import.meta.dirname, name), ...args], {
-      stdio: ["ignore", "pipe", "inherit"],
-      env: { ...outer, ARCP_TOKEN: "worker-token", ...env },
-    });
-  }
-
-  async line(): Promise<string> {
-    assert(this.#child.stdout);
-    const [line] = await once(createInterface({ input: this.#child.stdout }), "line");
-    return String(line);
-  }
-
-  async kill(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const exited = once(this.#child, "exit");
-    this.#child.kill("SIGKILL");
-    await exited;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.kill();
-  }
-}
 
 /** Until the agent is offered: an agent that nobody has offered yet is refused. */
 async function untilOffered(client: ARCPClient, agent: string): Promise<void> {

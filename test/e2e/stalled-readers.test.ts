@@ -1,8 +1,8 @@
 /**
  * Callers that ask and do not read, at all doors at once, against a daemon in a process of its own: its resident
  * size is read from /proc, so this runs on Linux. What is asked for must be larger than what the kernel takes for a
- * connection that nobody reads from, some 3 MB. May take more than 20 s, because a thousand connections are opened one
- * after another and the daemon prepares several gigabytes of replies for them.
+ * connection that nobody reads from, some 3 MB. On a busy machine it may take more than 20 s, because a thousand
+ * connections are opened one after another.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -18,28 +18,29 @@ import { frame } from "../../src/wire/grpc/index.ts";
 import { within } from "./processes.ts";
 
 /** All three doors together: 1,000 connections. */
-const grpcReaders = 640;
-const httpReaders = 300;
-const arcpReaders = 60;
-/**
- * The aim is 256 MB, and a p99 of other callers that at most doubles. Measured on two cores: 255 to 340 MB, and a p99
- * that grows from 4 to 8 ms to 73 to 95 ms, because replies of 3 MB are still printed on the writer's thread. What is
- * asserted here is what holds with a margin; without the budgets it is gigabytes.
- */
-const growthBytesMax = 512 * 1_048_576;
-const p99MsMax = 1_000;
+const grpcReaders = 670;
+const httpReaders = 310;
+const arcpReaders = 20;
+/** By each session. */
+const jobsAskedFor = 6;
+const growthBytesMax = 256 * 1_048_576;
+/** Below this many milliseconds the scheduler of a busy machine decides the p99. */
+const p99MsFloor = 20;
 const isLinux = process.platform === "linux";
 
-test("a thousand callers that read nothing take less than 512 MB, and others are answered within a second", {
+test("a thousand callers that read nothing take less than 256 MB, and the p99 of others at most doubles", {
   skip: !isLinux && "reads /proc",
 }, async (context) => {
-  await using daemon = await startDaemon();
+  await using opened = new AsyncDisposableStack();
+  // The second has no crowd. Both are asked in turn, so that whatever else the machine does slows both.
+  const [daemon, calm] = await Promise.all([startDaemon(), startDaemon()]);
+  opened.use(daemon);
+  opened.use(calm);
   const taskId = await fill(daemon);
-  const asking = { url: `${daemon.url}/api/v1/leases`, token: daemon.token };
-  await latencies(asking, 100);
-  const before = p99(await latencies(asking, 300));
-  const startBytes = residentBytes(daemon.pid);
   await using crowd = new Crowd();
+  const jobIds = await crowd.runJobs(daemon);
+  await latencies([daemon, calm], 200);
+  const startBytes = residentBytes(daemon.pid);
   let peakBytes = startBytes;
   const looking = setInterval(() => {
     peakBytes = Math.max(peakBytes, residentBytes(daemon.pid));
@@ -47,14 +48,15 @@ test("a thousand callers that read nothing take less than 512 MB, and others are
   try {
     await crowd.askOverGrpc(daemon.grpc, { taskId, count: grpcReaders });
     await crowd.askOverHttp(`${daemon.url}/api/v1/tasks/${taskId}`, httpReaders);
-    await crowd.askOverArcp(daemon.arcp, daemon.token, arcpReaders);
-    const during = p99(await latencies(asking, 300));
+    await crowd.askOverArcp(daemon, { jobIds, count: arcpReaders });
+    // Until the kernel's buffers are full.
+    await latencies([daemon, calm], 200);
+    const [crowded = 0, usual = 0] = (await latencies([daemon, calm], 500)).map(p99);
     const grownMb = Math.round((peakBytes - startBytes) / 1_048_576);
-    context.diagnostic(
-      `grown by ${grownMb} MB; p99 ${before.toFixed(1)} ms, then ${during.toFixed(1)} ms`,
-    );
+    const figures = `p99 ${usual.toFixed(1)} ms, with the crowd ${crowded.toFixed(1)} ms`;
+    context.diagnostic(`grown by ${grownMb} MB; ${figures}`);
     assert(peakBytes - startBytes < growthBytesMax, `grown by ${grownMb} MB`);
-    assert(during < p99MsMax, `p99 was ${before} ms and is ${during} ms`);
+    assert(crowded < Math.max(2 * usual, p99MsFloor), figures);
   } finally {
     clearInterval(looking);
   }
@@ -118,27 +120,55 @@ class Crowd implements AsyncDisposable {
     }
   }
 
-  async askOverArcp(url: string, token: string, count: number): Promise<void> {
-    const nonce = "n".repeat(1_000_000);
-    for (let opened = 0; opened < count; opened += 1) {
-      const socket = new WebSocket(url, ["arcp.v1.1"]);
-      socket.on("error", () => {});
-      this.#webSockets.push(socket);
-      await within(10_000, once(socket, "open"), "a WebSocket");
-      const say = (type: string, payload: object): void => {
-        socket.send(JSON.stringify({ arcp: "1.1", id: `m_${opened}`, type, payload }));
+  /** Jobs whose results take 1 MB each. */
+  async runJobs({ arcp, token }: Daemon): Promise<readonly unknown[]> {
+    const jobIds: unknown[] = [];
+    const owner = await this.#openSession(arcp, token);
+    for (let jobs = 0; jobs < jobsAskedFor; jobs += 1) {
+      const ended = Promise.withResolvers<unknown>();
+      const listen = (data: unknown): void => {
+        const { type, job_id } = JSON.parse(String(data));
+        if (type === "job.result") ended.resolve(job_id);
       };
-      say("session.hello", {
-        client: { name: "crowd", version: "1" },
-        auth: { scheme: "bearer", token },
-        capabilities: { encodings: ["json"], features: [] },
-      });
-      const [welcome] = await within(10_000, once(socket, "message"), "a welcome");
-      assert.match(String(welcome), /session.welcome/);
+      owner.socket.on("message", listen);
+      owner.say("job.submit", { agent: "echo", input: "i".repeat(1_000_000) });
+      jobIds.push(await within(10_000, ended.promise, "a result"));
+      owner.socket.off("message", listen);
+    }
+    return jobIds;
+  }
+
+  /** Sessions that ask for the past of these jobs. */
+  async askOverArcp(
+    { arcp, token }: Daemon,
+    { jobIds, count }: { readonly jobIds: readonly unknown[]; readonly count: number },
+  ): Promise<void> {
+    for (let opened = 0; opened < count; opened += 1) {
+      const { socket, say } = await this.#openSession(arcp, token);
       socket.pause();
-      for (let pings = 0; pings < 6; pings += 1) say("session.ping", { nonce });
+      for (const job_id of jobIds) say("job.subscribe", { job_id, history: true });
       if (opened % 20 === 19) await sleep(50);
     }
+  }
+
+  async #openSession(url: string, token: string) {
+    const socket = new WebSocket(url, ["arcp.v1.1"]);
+    socket.on("error", () => {});
+    this.#webSockets.push(socket);
+    await within(10_000, once(socket, "open"), "a WebSocket");
+    let said = 0;
+    const say = (type: string, payload: object): void => {
+      said += 1;
+      socket.send(JSON.stringify({ arcp: "1.1", id: `m_${said}`, type, payload }));
+    };
+    say("session.hello", {
+      client: { name: "crowd", version: "1" },
+      auth: { scheme: "bearer", token },
+      capabilities: { encodings: ["json"], features: ["subscribe"] },
+    });
+    const [welcome] = await within(10_000, once(socket, "message"), "a welcome");
+    assert.match(String(welcome), /session.welcome/);
+    return { socket, say };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -148,17 +178,18 @@ class Crowd implements AsyncDisposable {
   }
 }
 
-async function latencies(
-  { url, token }: { readonly url: string; readonly token: string },
-  count: number,
-): Promise<readonly number[]> {
-  const took: number[] = [];
+/** How long each daemon takes to answer, in milliseconds. */
+async function latencies(daemons: readonly Daemon[], count: number): Promise<readonly number[][]> {
+  const took = daemons.map((): number[] => []);
   for (let asked = 0; asked < count; asked += 1) {
-    const startedMs = performance.now();
-    const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
-    await answer.text();
-    took.push(performance.now() - startedMs);
-    assert.equal(answer.status, 200);
+    for (const [index, { url, token }] of daemons.entries()) {
+      const startedMs = performance.now();
+      const headers = { authorization: `Bearer ${token}` };
+      const answer = await fetch(`${url}/api/v1/leases`, { headers });
+      await answer.text();
+      took[index]?.push(performance.now() - startedMs);
+      assert.equal(answer.status, 200);
+    }
   }
   return took;
 }

@@ -20,7 +20,7 @@ test("20,000 entries add less than half a second to a start", async () => {
     };
   }
   const { stdout } = await tipstaff("doctor", "--data-dir", full);
-  assert.match(stdout, /^all well: 200\d\d entries/m);
+  assert.match(stdout, /^no check failed: 20,0\d\d entries/m);
 });
 
 async function startMs(dataDirectory: string): Promise<number> {

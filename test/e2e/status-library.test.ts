@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
@@ -187,9 +187,13 @@ test("[AS-27] a directory that may not be written any more is a problem and noth
     await status[Symbol.asyncDispose]();
     console.log(status.problem.code);
   `;
-  await using program = new Program(join(scratch.path, "status"), body);
-  mkdirSync(join(scratch.path, "status"), { mode: 0o755 });
-  writeFileSync(join(scratch.path, "status/x"), "");
+  const directory = join(scratch.path, "status");
+  mkdirSync(directory, { mode: 0o755 });
+  writeFileSync(join(directory, "x"), "");
+  using cleaning = new DisposableStack();
+  // So that a user other than root can delete it.
+  cleaning.defer(() => chmodSync(directory, 0o755));
+  await using program = new Program(directory, body);
   await program.line();
   assert.match(await program.line(), /^E(?:ACCES|PERM)$/);
   assert.match(await program.line(), /^E(?:ACCES|PERM)$/);

@@ -73,6 +73,7 @@ if ("unavailable" in prepared) {
       });
     }
 
+    // Takes over 20 s: 50 starts of Python with its gRPC, each a fresh process as the claim says.
     test("[AK-5.1-2] [AK-2.6.4-3] each watch test passes alone, in a fresh process, ten times", async () => {
       const names = Object.values(peerTests).filter((name) => name.startsWith("test_watch"));
       assert.equal(names.length, 5);
@@ -94,6 +95,7 @@ if ("unavailable" in prepared) {
     });
   });
 
+  // Takes over 20 s: it is one run of pytest, with a test for each claim about the SDK.
   test("our own tests, with the peer's SDK as the client", async (context) => {
     const directory = resolve("test/interop/python");
     const { output, outcomes } = await pytest(peer, ["-p", "xdist", "-n", "5", "."], directory);

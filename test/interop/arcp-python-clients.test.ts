@@ -8,6 +8,7 @@ import { once } from "node:events";
 import { copyFile, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { describe, test } from "node:test";
+import { ARCPServer, type Handler } from "../../src/arcp-server.ts";
 import { ARCPClient } from "../../src/client/arcp/index.ts";
 import { temporaryDirectory } from "../../src/testing/temporary.ts";
 import { problemsOf } from "./arcp/models.ts";
@@ -85,6 +86,47 @@ describe("the published Python SDK", { concurrency: 4 }, () => {
     const lines = (await readFile(frames, "utf8")).split("\n").slice(0, -1);
     assert(lines.length > 0 && lines.every((line) => line.startsWith("{")));
     said.push(...lines);
+  });
+
+  test("a Python client sees the questions of a job by the names of every protocol, and answers them", async (context) => {
+    if ("unavailable" in sdk) return skip(context, sdk.unavailable);
+    await using server = await ARCPServer.open({ bearer: { [token]: "ada" } });
+    const handler: Handler = async (_, job) => [
+      await job.ask("Which colour?", { choices: ["red", "blue"] }),
+      (await job.requestScope({ reason: "Read the logs?", read: ["logs/**"] })).read,
+    ];
+    server.registerAgent("asks", handler, { mayRequestScope: true });
+    const { url } = await server.listen({ port: 0 });
+    await using tap = await openTap(Number(new URL(url).port));
+    const script = resolve(import.meta.dirname, "arcp/answer_questions.py");
+    const environment = { ARCP_DEMO_URL: `ws://127.0.0.1:${tap.port}/arcp` };
+    await using client = start(sdk, [script], environment);
+    assert.equal(await ending(client), 0, client.output());
+    said.push(...tap.messages);
+    const lines = client.output().split("\n");
+    const events = lines.map((line): [kind: string, body: object] => JSON.parse(line));
+    const idIn = (at: number, name: string): unknown => Reflect.get(events[at]?.[1] ?? {}, name);
+    const [question_id, request_id] = [idIn(1, "question_id"), idIn(5, "request_id")];
+    const closed = (id: unknown): object => ({
+      kind: "question_closed",
+      payload: { question_id: id, outcome: "answered", by: "ada" },
+    });
+    const prompt = "Which colour?";
+    const reason = "Read the logs?";
+    const scope = { read_patterns: ["logs/**"], write_prefix: null, mode: "read_only" };
+    const seconds = { ttl_seconds: 60, timeout_seconds: 60 };
+    assert.deepEqual(events, [
+      ["status", { phase: "running" }],
+      [`${own}question`, { question_id, prompt, choices: ["red", "blue"], timeout_seconds: 180 }],
+      ["status", { phase: "input_required", message: prompt }],
+      [`${own}question_closed`, closed(question_id)],
+      ["status", { phase: "running" }],
+      [`${own}scope_request`, { request_id, reason, ...scope, ...seconds }],
+      ["status", { phase: "auth_required", message: reason }],
+      [`${own}question_closed`, closed(request_id)],
+      ["status", { phase: "running" }],
+      ["result", { status: "success", result: ["blue", ["logs/**"]] }],
+    ]);
   });
 
   test("[PYA-3] `arcp submit` prints the result of an agent", async (context) => {
@@ -168,6 +210,9 @@ test("[PYA-4] everything that our side said passes the models of the SDK", (cont
 });
 
 const token = "demo-token";
+
+/** Of the events that ARCP has no kind for. */
+const own = "x-vendor.runctx.";
 
 /** Against a server of its own. */
 async function submit(

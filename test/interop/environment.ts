@@ -32,6 +32,18 @@ export async function prepareEnvironment({ name, packages, finish }: Wanted): Pr
   }
 }
 
+/** Another's implementation of JSON Schema. */
+export function prepareJsonSchema(): Promise<Prepared> {
+  const packages = ["jsonschema==4.26.0", "rfc3339-validator==0.1.4"];
+  return prepareEnvironment({ name: "jsonschema", packages });
+}
+
+/** Makes requests from an OpenAPI document. */
+export function prepareSchemathesis(): Promise<Prepared> {
+  const packages = ["schemathesis==4.32.5", "openapi-spec-validator==0.9.0"];
+  return prepareEnvironment({ name: "schemathesis", packages });
+}
+
 /** The Python interpreter that has the packages. */
 export function pythonIn(directory: string): string {
   return join(directory, "python", "bin", "python");

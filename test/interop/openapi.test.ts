@@ -10,9 +10,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, test } from "node:test";
 import { routes } from "../../src/wire/api/index.ts";
-import { prepareEnvironment, pythonIn } from "./environment.ts";
+import { prepareSchemathesis, pythonIn } from "./environment.ts";
 
-const packages = ["schemathesis==4.32.5", "openapi-spec-validator==0.9.0"];
 const settings = resolve("test/interop/schemathesis");
 
 /** All that it knows but for those that assume an API of plain resources. */
@@ -29,7 +28,7 @@ const checks = [
   "ignored_auth",
 ];
 
-const prepared = await prepareEnvironment({ name: "schemathesis", packages });
+const prepared = await prepareSchemathesis();
 
 if ("unavailable" in prepared) {
   test("the OpenAPI document and Schemathesis", (context) => {
@@ -51,6 +50,7 @@ if ("unavailable" in prepared) {
       assert.equal(code, 0, output);
     });
 
+    // Takes over 20 s: Schemathesis makes thousands of requests, and more than one worker is not safe (see below).
     test("says of every request, right or wrong, what comes of it", async (context) => {
       await using daemon = await startDaemon();
       const authorization = `Authorization: Bearer ${daemon.token}`;

@@ -352,7 +352,7 @@ export class AnyWork {
   }
 
   #skips(): readonly string[] {
-    return ["progress", "thought"].filter(() => this.#random.chance(30));
+    return ["progress", "thought", "question_closed"].filter(() => this.#random.chance(30));
   }
 
   #capabilities(parent: LedgerJob | undefined): object {

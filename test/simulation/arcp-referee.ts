@@ -3,6 +3,7 @@
  * handed. It knows the rules of the protocol and nothing of how they are kept.
  */
 import assert from "node:assert/strict";
+import type { Question } from "../../src/core/index.ts";
 import type { Entry } from "../../src/log/index.ts";
 
 /** One execution by a handler. */
@@ -73,6 +74,12 @@ export class Referee {
   /** Jobs that somebody was told are accepted, and in which sessions. */
   readonly accepted: Map<string, Set<string>> = new Map();
   readonly #subscribed = new Set<string>();
+  /** Answers of which whoever gave them was told that they count. */
+  readonly acknowledged: { readonly id: string; readonly answer: string }[] = [];
+  /** Whom those who came too late were told to have been first. */
+  readonly late: { readonly id: string; readonly by: string }[] = [];
+  /** What handlers were given as the answer to their question. */
+  readonly answers: { readonly jobId: string; readonly answer: unknown }[] = [];
 
   overhear(): Overheard {
     return { helloBytes: 0, last: 0 };
@@ -144,6 +151,35 @@ export class Referee {
       assert.equal(jobs.get(jobId)?.ends[0]?.status, "cancelled", `${jobId} was to be cancelled`);
     }
     for (const held of this.held) this.#judgeHeld(held, jobs);
+    this.#judgeQuestions(entries);
+  }
+
+  /** Each question closes once; the answer that was acknowledged is the one that its job was given. */
+  #judgeQuestions(entries: readonly Entry[]): void {
+    const closed = new Map<string, Question>();
+    const answers = new Map<string, string>();
+    for (const { event } of entries) {
+      if (event.type !== "question.answered" && event.type !== "question.closed") continue;
+      const { question } = event;
+      assert(!closed.has(question.id), `${question.id} closes twice`);
+      closed.set(question.id, question);
+      const { asker } = question;
+      if (question.state === "answered" && asker.of === "job") {
+        answers.set(asker.jobId, JSON.parse(question.answer));
+      }
+    }
+    for (const { id, answer } of this.acknowledged) {
+      const question = closed.get(id);
+      const isKept = question?.state === "answered" && JSON.parse(question.answer) === answer;
+      assert(isKept, `${id}: the answer ${answer} was acknowledged and is not in the log`);
+    }
+    for (const { id, by } of this.late) {
+      const question = closed.get(id);
+      assert(question?.state === "answered" && question.by === by, `${id}: ${by} was not first`);
+    }
+    for (const { jobId, answer } of this.answers) {
+      assert.equal(answer, answers.get(jobId), `${jobId} was given another answer`);
+    }
   }
 
   #judgeEnds(sessionId: string, jobId: string, { submission }: JobStory): void {
@@ -166,6 +202,8 @@ export class Referee {
     assert(executions.length <= attempts, `${jobId} was run without being started`);
     const [end] = ends;
     if (end?.status === "error") {
+      const isUnanswered = agent.endsWith("asks") && end.code === "ask_timeout";
+      if (isUnanswered) return;
       assert.equal(end.code, "worker_lost", `${agent} ${jobId} failed: ${end.message}`);
       assert.equal(mayRepeat, false, `${jobId} may be repeated, and was given up`);
     }

@@ -17,7 +17,8 @@ import {
   type Timekeeper,
   type Transport,
 } from "../../src/client/arcp/index.ts";
-import { sessionId } from "../../src/core/index.ts";
+import { type Question, sessionId } from "../../src/core/index.ts";
+import { questionHandlers } from "../../src/doors/http/operations/questions.ts";
 import { type Entry, SqliteLog } from "../../src/log/index.ts";
 import { Plane } from "../../src/plane/index.ts";
 import { ManualClock } from "../../src/testing/manual-clock.ts";
@@ -27,6 +28,8 @@ import { type Held, type Overheard, Referee, textOf, wordIn } from "./arcp-refer
 import { type Cut, type Noticed, Wire } from "./wire.ts";
 
 const windowSec = 600;
+/** Of a question. */
+const timeoutMs = 20_000;
 
 /** The runtime's process. */
 type Server = {
@@ -169,6 +172,7 @@ export class ArcpStorm implements AsyncDisposable {
       doze: 2,
       subscribe: 6,
       cancel: 5,
+      answer: 10,
       again: 5,
       read: 4,
       elsewhere: 1.5,
@@ -185,6 +189,8 @@ export class ArcpStorm implements AsyncDisposable {
         return program && this.#submit(program);
       case "again":
         return program && this.#submitAgain(program);
+      case "answer":
+        return this.#answer(this.#server);
       case "flood":
         return program && this.#flood(program);
       case "open": {
@@ -341,7 +347,15 @@ export class ArcpStorm implements AsyncDisposable {
 
   #submit(program: Program): void {
     const random = this.#random;
-    const agent = random.pick(["once", "again", "again", "pieces", "again-pieces"]);
+    const agent = random.pick([
+      "once",
+      "again",
+      "again",
+      "pieces",
+      "again-pieces",
+      "asks",
+      "again-asks",
+    ]);
     const key = random.chance(40) ? `key-${this.#submissions + 1}` : undefined;
     this.#send(program, agent, key, {
       submission: ++this.#submissions,
@@ -404,6 +418,7 @@ export class ArcpStorm implements AsyncDisposable {
 
   #hold(program: Program, held: Held, handle: JobHandle): void {
     held.jobId = handle.jobId;
+    this.#handles.push(handle);
     void this.#read(program, held, handle);
     const isStreamed = handle.agent.endsWith("pieces");
     const text = isStreamed ? handle.collectChunks() : Promise.resolve("");
@@ -428,6 +443,50 @@ export class ArcpStorm implements AsyncDisposable {
         held.end = { status: isLost ? "lost" : "failed", code };
       },
     );
+  }
+
+  readonly #handles: JobHandle[] = [];
+
+  /** Several people answer an open question, at the HTTP API and in sessions that follow the job. */
+  #answer({ plane }: Server): void {
+    const open = plane.peek(({ questions }) =>
+      [...questions.open].flatMap((id) => questions.byId.get(id) ?? []),
+    );
+    const question = this.#random.pickAny(open);
+    if (!question) return;
+    for (let count = this.#random.between(1, 3); count > 0; count -= 1) {
+      const answer = this.#random.pick(["red", "blue"]);
+      const handle = this.#random.pickAny(this.#handles.filter((one) => isOf(question, one)));
+      if (handle && this.#random.chance(60)) this.#answerInSession(handle, question, answer);
+      else void this.#answerOverHttp(plane, question, answer);
+    }
+  }
+
+  #answerInSession(handle: JobHandle, { id }: Question, answer: string): void {
+    handle.answer(id, answer).then(
+      () => {
+        this.#see("answered in a session");
+        this.#referee.acknowledged.push({ id, answer });
+      },
+      (error) => {
+        const details = isARCPError(error) ? error.details : undefined;
+        this.#see(`not answered in a session: ${details?.["original_code"] ?? codeOf(error)}`);
+        const { outcome, by } = details ?? {};
+        if (outcome === "answered") this.#referee.late.push({ id, by: String(by) });
+      },
+    );
+  }
+
+  async #answerOverHttp(plane: Plane, { id }: Question, answer: string): Promise<void> {
+    const { signal } = new AbortController();
+    const call = { caller: { actor: "local" }, signal, closing: signal, maySee: true };
+    const input = { questionId: id, answer, by: "local" };
+    const handlers = questionHandlers(plane);
+    const reply = await handlers.answerQuestion(input, { ...call, mayWrite: true });
+    this.#see(`answered over HTTP: ${reply.refusal?.code ?? "first"}`);
+    if (!reply.refusal) this.#referee.acknowledged.push({ id, answer });
+    const by = reply.refusal?.question?.answeredBy;
+    if (by !== undefined) this.#referee.late.push({ id, by });
   }
 
   async #read(program: Program, held: Held, handle: JobHandle): Promise<void> {
@@ -600,7 +659,7 @@ export class ArcpStorm implements AsyncDisposable {
       onFault,
     });
     Object.assign(server, { plane, work });
-    for (const name of ["once", "again", "pieces", "again-pieces"]) {
+    for (const name of ["once", "again", "pieces", "again-pieces", "asks", "again-asks"]) {
       const isIdempotent = name.startsWith("again");
       work.registerAgent(name, this.#handlerOf(server, name), { isIdempotent });
     }
@@ -622,6 +681,14 @@ export class ArcpStorm implements AsyncDisposable {
         if (isPatient) await alive(server, said);
         if (word % 3 === 0) void context.progress(word, { total: words });
         if (word <= waits) await alive(server, pauseOf(server, context, isPatient));
+      }
+      if (name.endsWith("asks")) {
+        const asked = context.ask(`colour of ${submission}?`, {
+          choices: ["red", "blue"],
+          timeoutMs,
+        });
+        referee.answers.push({ jobId, answer: await alive(server, asked) });
+        this.#see("an asker has its answer");
       }
       if (words === 0) await alive(server, pauseOf(server, context, isPatient));
       if (!name.endsWith("pieces")) {
@@ -702,6 +769,7 @@ export class ArcpStorm implements AsyncDisposable {
         passAll(connected.wire);
       }
       for (const go of this.#server?.waiting.splice(0) ?? []) go();
+      if (this.#server) this.#answer(this.#server);
       await turns(2);
       this.#look();
       if (round % 5 === 4) this.#pass(500);
@@ -758,6 +826,8 @@ export class ArcpStorm implements AsyncDisposable {
     for (const { event } of entries) {
       if (event.type === "job.ended") this.#see(`ended ${event.outcome.status}`);
       if (event.type === "job.offered") this.#see("ran again");
+      const isClosed = event.type === "question.closed" && event.question.state === "closed";
+      if (isClosed) this.#see(`question ${event.question.reason}`);
       if (event.type === "session.resumed") this.#see("resumed");
       if (event.type === "session.acknowledged") this.#see("acknowledged");
     }
@@ -802,6 +872,10 @@ function pauseOf(server: Server, { signal }: JobContext, isSlow: boolean): Promi
       else unwind();
     });
   });
+}
+
+function isOf({ asker }: Question, { jobId }: JobHandle): boolean {
+  return asker.of === "job" && asker.jobId === jobId;
 }
 
 function codeOf(error: unknown): string {

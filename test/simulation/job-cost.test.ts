@@ -38,7 +38,7 @@ type Tree = {
   /** Which have a budget in dollars, if their parent has one. */
   readonly budgeted: readonly boolean[];
   readonly spends: readonly Spend[];
-  /** After how many of these the daemon is started again. */
+  /** The number of spends after which the daemon is restarted. */
   readonly restartAt: number;
   /** Which have ended at last. */
   readonly ended: readonly boolean[];

@@ -13,6 +13,7 @@ import {
   topics,
 } from "../../src/core/index.ts";
 import type { Entry } from "../../src/log/index.ts";
+import { QuestionReferee } from "./question-referee.ts";
 import { WorkReferee } from "./work-referee.ts";
 
 type Group = { candidates: string[]; leader: string | undefined; term: bigint };
@@ -22,6 +23,7 @@ export class Referee {
   readonly leases: Map<string, Lease> = new Map();
   readonly policies: Map<string, Policy> = new Map();
   readonly work: WorkReferee = new WorkReferee();
+  readonly questions: QuestionReferee = new QuestionReferee(this.work.ledger, this.agents);
   readonly #groups = new Map<string, Group>();
   readonly #tasks = new Map<string, Task>();
   /** How often each task was handed out since it was created or requeued. */
@@ -51,12 +53,14 @@ export class Referee {
       isAftermath: expected !== undefined,
       heardAtMs: (agentId) => heardAtMs(agentId, sequence),
     });
+    this.questions.judge(entry);
   }
 
   /** Nothing more was appended together with what was judged so far. */
   judgeEndOfAppend(): void {
     assert.deepEqual(this.#aftermath, [], "a death and what it entails are one append");
     this.work.judgeEndOfAppend();
+    this.questions.judgeEndOfAppend();
     for (const { holder, taskId } of this.leases.values()) {
       assert(this.#isLiving(holder), `${taskId} is held by ${holder}, who is dead`);
     }

@@ -49,4 +49,8 @@ const mustHappen = [
   "ended cancelled",
   "went on after the runtime was started anew",
   "ran again",
+  "ended with an answer",
+  "kept its question when it ran again",
+  "question cannot_run_again",
+  "question timed_out",
 ];

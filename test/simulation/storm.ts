@@ -18,12 +18,15 @@ import {
   claimByKey,
   covers,
   describe,
+  dismissalOf,
   type Event,
   emptyState,
   evolve,
   type OwnState,
   observedId,
   printEvent,
+  questionId,
+  type Refusal,
   type State,
   type Stretch,
   sessionId,
@@ -42,9 +45,17 @@ import { ManualClock } from "../../src/testing/manual-clock.ts";
 import { Random } from "../../src/testing/random.ts";
 import { SimulatedDisk } from "../../src/testing/simulated-disk.ts";
 import { SimulatedLog } from "../../src/testing/simulated-log.ts";
+import {
+  AnyQuestion,
+  forecastQuestion,
+  isQuestionCommand,
+  type QuestionPresent,
+} from "./any-question.ts";
 import { AnyWork, type Present } from "./any-work.ts";
 import { claimUnder, fitting, forecast, judge } from "./forecast.ts";
 import { Ledger, type Said, type Told } from "./ledger.ts";
+import { type AskCall, type DoorReply, QuestionDoors } from "./question-doors.ts";
+import { askerOf, attemptOf, closingOf, QuestionLedger, reasonOf } from "./question-ledger.ts";
 import { Referee } from "./referee.ts";
 import { either, forecastWork, isWork } from "./work-forecast.ts";
 
@@ -57,6 +68,7 @@ type Life = {
   readonly state: State;
   /** How much the plane's time is ahead of the clock, because the log was. */
   readonly aheadMs: number;
+  readonly doors: QuestionDoors;
 };
 
 /** What a client believes to hold, because it was told so. */
@@ -144,8 +156,17 @@ export class Storm {
   ];
   #minted = 0;
   readonly #anyWork: AnyWork;
+  readonly #anyQuestion: AnyQuestion;
   /** Jobs and sessions as they are in the plane: what is written down of them may be behind. */
   #ledger = new Ledger();
+  /** The same for questions and dismissals. */
+  #questions = new QuestionLedger();
+  /** Askers that wait for an answer. */
+  #asking = new Set<AskCall>();
+  /** Answers of which somebody was told that they count, by question. */
+  readonly #acknowledged = new Map<string, string>();
+  /** Under which keys, each with its question: a retry under the same key is no second answer. */
+  readonly #acknowledgedKeys = new Set<string>();
   #hasBurst = false;
   readonly #damaged = new Set<string>();
   #oldestSequence = 1;
@@ -158,6 +179,7 @@ export class Storm {
     this.#random = new Random(seed);
     this.#disk = new SimulatedDisk(`disk-${seed}`);
     this.#anyWork = new AnyWork(this.#random);
+    this.#anyQuestion = new AnyQuestion(this.#random);
     this.#keep = {
       ms: this.#random.pick([20_000, 300_000, 2_592_000_000]),
       bytes: this.#random.pick([5_000, 50_000, 4_000_000_000]),
@@ -191,6 +213,10 @@ export class Storm {
       command: 40,
       work: 40,
       words: 6,
+      question: 12,
+      ask: 7,
+      answer: 9,
+      hangUp: 2,
       retell: 5,
       // So much that a session says how far it has got; it takes its time, and seldom happens.
       burst: this.seed % 25 === 0 && !this.#hasBurst ? 3 : 0,
@@ -223,6 +249,18 @@ export class Storm {
           const command = this.#anyWork.word(this.#present(life));
           if (command) this.#submit(life, command);
         }
+        break;
+      case "question":
+        this.#submit(life, this.#anyQuestion.command(this.#questionPresent(life)));
+        break;
+      case "ask":
+        this.#ask(life);
+        break;
+      case "answer":
+        this.#answer(life);
+        break;
+      case "hangUp":
+        this.#hangUp();
         break;
       case "retell":
         this.#retell(life);
@@ -314,6 +352,8 @@ export class Storm {
         sequence = whole.lastSequence;
         this.#ledger = this.#referee.work.ledger.copy();
         for (const { event, sequence } of found) this.#ledger.apply(event, sequence);
+        this.#questions = this.#referee.questions.ledger.copy();
+        for (const { event } of found) this.#questions.apply(event);
         this.#holders.clear();
         for (const { taskId, holder } of whole.leases.held.values()) {
           this.#holders.set(taskId, holder);
@@ -356,8 +396,10 @@ export class Storm {
     }
     this.#tell(`opened at entry ${plane.lastSequence}`);
     assert.equal(describe(state), describe(this.#folded), "the log gives back the state");
-    this.#life = { log, plane, clock, state, aheadMs: this.#aheadMs(plane, clock) };
+    const doors = new QuestionDoors(plane, (prefix) => this.#mint(prefix));
+    this.#life = { log, plane, clock, state, aheadMs: this.#aheadMs(plane, clock), doors };
     this.#judgeTold(this.#life);
+    this.#judgeQuestions(this.#life);
   }
 
   /** The process ends, and takes with it whatever was not synced. */
@@ -404,6 +446,7 @@ export class Storm {
       assert.equal(this.#unanswered, 0, "everyone is answered before the plane is closed");
       const listening = this.#line.filter(({ calls }) => calls.size > 0);
       assert.deepEqual(listening, [], "also those who waited");
+      assert.equal(this.#asking.size, 0, "also those who asked");
       this.#note("closed");
     }
     this.#end();
@@ -417,6 +460,7 @@ export class Storm {
     this.#isDiskBroken = false;
     this.#unanswered = 0;
     this.#line = [];
+    this.#asking = new Set();
     for (const watcher of this.#watchers) {
       watcher.watch = undefined;
       watcher.isReading = false;
@@ -626,11 +670,15 @@ export class Storm {
       this.#note(code ?? command.type);
       const isNew = command.type === "lease.acquire" && command.key === undefined;
       if (isNew && !outcome.refusal) assert.equal(sight.events.length, 1, "a new token each time");
+      if (command.type === "question.answer") this.#judgeAnswered(command, outcome.refusal);
       for (const event of sight.events) this.#learn(command, event);
     });
   }
 
   #forecast(life: Life, command: Command): string | undefined {
+    if (isQuestionCommand(command)) {
+      return forecastQuestion(command, this.#questionPresent(life));
+    }
     if (!isWork(command)) return forecast(life.state, command);
     return forecastWork(command, {
       ...this.#present(life),
@@ -646,8 +694,167 @@ export class Storm {
   #enter(event: Event, sequence: number): void {
     try {
       this.#ledger.apply(event, sequence);
+      this.#questions.apply(event);
+      if (event.type === "question.closed") this.#note(`closed: ${reasonOf(event.question)}`);
+      const isAskedAgain = event.type === "question.asked" && attemptOf(event.question) > 1;
+      if (isAskedAgain) this.#note("asked by a later attempt");
     } catch (fault) {
       this.#blame(fault);
+    }
+  }
+
+  #questionPresent(life: Life): QuestionPresent {
+    const { nowMs, mint } = this.#present(life);
+    const { agents } = life.state.registry;
+    return {
+      questions: this.#questions,
+      work: this.#ledger,
+      agents: this.#agents,
+      livenessOf: (id) => agents.get(agentId(id))?.liveness,
+      nowMs,
+      mint,
+    };
+  }
+
+  /** A job or an agent asks, and mostly waits for the answer. */
+  #ask(life: Life): void {
+    life.plane.tick();
+    const wish = this.#anyQuestion.wish(this.#questionPresent(life));
+    const { asker, key } = wish;
+    if (asker.of === "agent" && wish.expects.of === "scope") return;
+    const isPatient = this.#random.chance(80);
+    const call =
+      asker.of === "job"
+        ? life.doors.askAsJob({ ...wish, asker })
+        : life.doors.askAsAgent({ ...wish, asker }, { isPatient });
+    this.#tell(`${asker.of} ${asker.of === "job" ? asker.jobId : asker.agentId} asks ${key}`);
+    this.#asking.add(call);
+    const judged = call.done.then((reply) => {
+      assert.equal(life, this.#life, "the dead do not answer");
+      const isWaiting = isPatient && reply.state === "open" && !reply.code;
+      assert(!isWaiting || call.hasHungUp() || this.#isClosing, "an asker waits in vain");
+      this.#judgeReply(reply);
+      this.#note(`${asker.of} asked: ${reply.code ?? reply.state}`);
+    });
+    judged
+      .catch((fault: unknown) => {
+        if (fault !== hungUp) this.#blame(fault);
+        else this.#note("asker hung up");
+      })
+      .finally(() => this.#asking.delete(call));
+  }
+
+  #hangUp(): void {
+    const call = this.#random.pickAny([...this.#asking]);
+    const withdraws = this.#random.chance(50);
+    this.#tell(`an asker ${withdraws ? "withdraws" : "hangs up"}: ${call?.wish.key ?? "nobody"}`);
+    call?.hangUp(hungUp, { withdraws });
+  }
+
+  /** Somebody answers at one of the doors; often several people do, before any of them is told. */
+  #answer(life: Life): void {
+    life.plane.tick();
+    if (this.#questions.byId.size === 0) return;
+    const first = this.#anyQuestion.answer(this.#questionPresent(life));
+    for (let count = this.#random.between(1, 3); count > 0; count--) {
+      const other = this.#anyQuestion.answer(this.#questionPresent(life));
+      // The same question, whatever the others answer.
+      const said = count === 1 ? first : { ...other, question: first.question };
+      const isHttp = this.#random.chance(50);
+      const principal = this.#random.pick(["ada", "eve"]);
+      const maySee = this.#random.chance(50);
+      const by = isHttp ? said.name : principal;
+      this.#tell(`${by} answers ${said.question.id} over ${isHttp ? "HTTP" : "ARCP"}`);
+      this.#unanswered += 1;
+      const reply = isHttp
+        ? life.doors.answerOverHttp(said)
+        : life.doors.answerOverArcp(said, { principal, maySee });
+      const judged = reply.then((told) => {
+        this.#unanswered -= 1;
+        assert.equal(life, this.#life, "the dead do not answer");
+        this.#judgeReply(told);
+        this.#note(`answered over ${isHttp ? "HTTP" : "ARCP"}: ${told.code ?? "first"}`);
+        const keyed = `${said.question.id} ${said.key}`;
+        if (told.code === "question_closed") {
+          assert(!this.#acknowledgedKeys.has(keyed), `a retry of ${keyed} was refused`);
+        }
+        if (told.code === undefined && said.key !== undefined) this.#acknowledgedKeys.add(keyed);
+        if (told.code === undefined) {
+          this.#acknowledge(said.question.id, JSON.stringify(said.value));
+          const mine = `answered ${JSON.stringify(said.value)} by ${by} at`;
+          const closing = this.#referee.questions.closing(said.question.id);
+          // A retry under the same key may come through another door.
+          const isRetry = said.key !== undefined;
+          assert(closing?.startsWith(mine) || isRetry, `${mine}, but it is ${closing}`);
+        }
+      });
+      judged.catch((fault: unknown) => this.#blame(fault));
+    }
+  }
+
+  /** Whatever a door says of a closing is in the log, and is durable. */
+  #judgeReply({ code, id, state, answer, by, reason }: DoorReply): void {
+    if (code === "unavailable") return;
+    const isClosed = (state !== undefined && state !== "open") || code === "question_closed";
+    if (!isClosed) return;
+    assert(id !== undefined, `which question is not told: ${code}`);
+    const closing = this.#referee.questions.closing(id);
+    assert(closing !== undefined, `${id} is told as closed, and that is not durable`);
+    const [how] = closing.split(" ");
+    assert.equal(reason ?? "answered", how, `${id}: ${closing}`);
+    if (how !== "answered") return;
+    assert(by !== undefined, `${id}: who answered is not told`);
+    assert(closing.includes(` by ${by} at `), `${id} was answered by ${by}: ${closing}`);
+    const isSame = answer === undefined || closing.startsWith(`answered ${answer} by `);
+    assert(isSame, `${id} is told as ${answer}: ${closing}`);
+  }
+
+  /** The same for an answer that came past all doors. */
+  #judgeAnswered(
+    command: Command & { readonly type: "question.answer" },
+    refusal: Refusal | undefined,
+  ): void {
+    const { questionId: id, answer } = command;
+    if (!refusal) return this.#acknowledge(id, answer);
+    if (refusal.code !== "question_closed") return;
+    const { question, message } = refusal;
+    assert(question, "how it closed is not told");
+    assert.equal(closingOf(question), this.#referee.questions.closing(id), "another closing");
+    if (question.state === "answered") assert(message.includes(question.by), message);
+  }
+
+  /** Exactly one answer wins. */
+  #acknowledge(id: string, answer: string): void {
+    const before = this.#acknowledged.get(id);
+    assert(before === undefined || before === answer, `${id}: ${before} and ${answer} both won`);
+    this.#acknowledged.set(id, answer);
+    const closing = this.#referee.questions.closing(id);
+    assert(closing?.startsWith(`answered ${answer} by `), `${id}: ${answer}, but ${closing}`);
+  }
+
+  /** The state has what the ledger has, and every answer that was acknowledged. */
+  #judgeQuestions({ state, plane, clock, aheadMs }: Life): void {
+    const found = [...state.questions.byId.values()].map((one) => `${one.id} ${closingOf(one)}`);
+    const known = [...this.#questions.byId.values()].map(({ id, closing }) => `${id} ${closing}`);
+    assert.deepEqual(found.sort(), known.sort(), "the same questions");
+    for (const [id, answer] of this.#acknowledged) {
+      const question = state.questions.byId.get(questionId(id));
+      if (!question) continue;
+      const isKept = closingOf(question).startsWith(`answered ${answer} by `);
+      assert(isKept, `${id}: the answer ${answer} was acknowledged and is lost`);
+    }
+    const nowMs = clock.nowMs() + aheadMs;
+    for (const dismissal of this.#questions.dismissals.values()) {
+      const { sinceMs, untilMs = Number.POSITIVE_INFINITY } = dismissal;
+      const isHidden = (since: number): boolean =>
+        dismissalOf(state.needs, { ...dismissal, sinceMs: since }, nowMs) !== undefined;
+      assert.equal(isHidden(sinceMs), untilMs > nowMs, `${dismissal.id} is shown again`);
+      assert(!isHidden(sinceMs + 1), "an item that happens again is shown");
+    }
+    if (plane.lastSequence !== plane.durableSequence) return;
+    for (const { wish } of this.#asking) {
+      const question = this.#questions.underKey(askerOf(wish), wish.key);
+      assert(question?.state === "open", `who asked ${question?.id} is never told`);
     }
   }
 
@@ -1150,7 +1357,9 @@ export class Storm {
     if (isSettled && this.#random.chance(10)) {
       assert.equal(describe(state), describe(this.#folded), "the log gives the state");
       this.#referee.work.judgeTime(nowMs + this.#life.aheadMs);
+      this.#referee.questions.judgeTime(nowMs + this.#life.aheadMs);
       this.#judgeTold(this.#life);
+      this.#judgeQuestions(this.#life);
     }
   }
 
@@ -1252,6 +1461,19 @@ export class Storm {
       case "task.created":
         this.#tasks.push(event.task.id);
         return;
+      case "question.closed": {
+        if (command.type !== "question.withdraw") return;
+        const [own, its] = [attemptOf(command), attemptOf(event.question)];
+        assert.equal(own, its, "an attempt withdraws what a later one waits for");
+        return;
+      }
+      case "need.dismissed": {
+        if (command.type !== "need.dismiss") return;
+        const { atMs, untilMs } = event.dismissal;
+        const end = command.forMs === undefined ? undefined : atMs + command.forMs;
+        assert.equal(untilMs, end, "dismissed for another time");
+        return;
+      }
       default:
         return;
     }
@@ -1378,7 +1600,12 @@ export class Storm {
   }
 
   #tell(text: string): void {
-    this.#trace.push(`${this.#step}: ${text}`);
+    // The ids that the HTTP door makes up are not of the seed.
+    const named = text.replaceAll(
+      /q_[0-9a-f]{12}/g,
+      (id) => `question ${this.#questions.byId.get(id)?.place ?? "forgotten"}`,
+    );
+    this.#trace.push(`${this.#step}: ${named}`);
     if (this.#trace.length > traceLength) this.#trace.shift();
   }
 }

@@ -85,8 +85,10 @@ export class WorkReferee {
         return;
       }
       case "job.emitted": {
-        const job = this.#require(event.jobId, ["running"]);
         const { workerSequence, kind, ownSequence } = event;
+        // A question may close while its job waits for another worker.
+        const isClosing = kind === "question_closed";
+        const job = this.#require(event.jobId, isClosing ? ["pending", "running"] : ["running"]);
         assert((workerSequence ?? Number.POSITIVE_INFINITY) > job.workerSequence, "said twice");
         assert.equal(ownSequence, this.#nextOwn(job, kind), "its number in its own session");
         return;

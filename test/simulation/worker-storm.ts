@@ -8,7 +8,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { WorkerProgram } from "../../src/client/worker/worker-program.ts";
-import { type JobId, sessionId } from "../../src/core/index.ts";
+import { type JobId, type Question, type QuestionId, sessionId } from "../../src/core/index.ts";
 import { type Entry, SqliteLog } from "../../src/log/index.ts";
 import { Plane } from "../../src/plane/index.ts";
 import type { Handler } from "../../src/runtime/in-process.ts";
@@ -59,6 +59,8 @@ export class WorkerStorm implements AsyncDisposable {
   readonly #stumps: Cable[] = [];
   readonly #cancelled = new Set<string>();
   readonly #stalled = new Set<Cable>();
+  /** Answers of people that the runtime acknowledged, by the question. */
+  readonly #acknowledged = new Map<QuestionId, string>();
   #processes: Process[] = [];
   #server!: Server;
   #servers = 0;
@@ -93,6 +95,7 @@ export class WorkerStorm implements AsyncDisposable {
     const what = random.weighted({
       submit: 25,
       open: 25,
+      answer: 5,
       connect: 14,
       cut: 8,
       stall: 4,
@@ -112,6 +115,8 @@ export class WorkerStorm implements AsyncDisposable {
       case "open":
         process.waiting.splice(random.below(process.waiting.length), 1)[0]?.();
         return;
+      case "answer":
+        return this.#answer(this.#random.pickAny(this.#openQuestions()));
       case "connect":
         if (!process.cables.some((cable) => cable.isWhole)) this.#connect(process);
         return;
@@ -157,7 +162,12 @@ export class WorkerStorm implements AsyncDisposable {
     this.#ids += 1;
     void this.#server.runtime.submit({
       agent,
-      input: JSON.stringify({ words, waits: random.below(3), isPatient: random.chance(50) }),
+      input: JSON.stringify({
+        words,
+        waits: random.below(3),
+        isPatient: random.chance(50),
+        asks: random.chance(40),
+      }),
       sessionId: sessionId("sess_ada"),
       principal: "ada",
       requestId: `request_${this.#ids}`,
@@ -166,13 +176,32 @@ export class WorkerStorm implements AsyncDisposable {
     });
   }
 
-  /** Says its words in order, waiting now and then, and answers with how many there were. */
+  #openQuestions(): readonly QuestionId[] {
+    return this.#server.plane.peek(({ questions }) => [...questions.open]);
+  }
+
+  /** Each answer is another one, so that it is known which one a job got. */
+  #answer(questionId: QuestionId | undefined): void {
+    if (questionId === undefined) return;
+    this.#ids += 1;
+    const answer = JSON.stringify(`answer ${this.#ids}`);
+    const command = { type: "question.answer", questionId, answer, by: { name: "bob" } } as const;
+    const { plane } = this.#server;
+    void plane
+      .submit(command, { actor: "test" }, () => undefined)
+      .then(({ refusal }) => {
+        if (!refusal) this.#acknowledged.set(questionId, answer);
+      });
+  }
+
+  /** Says its words in order, waiting and asking a person now and then, and answers with how many there were. */
   #handlerOf(process: () => Process): Handler {
     return async (input, context) => {
-      const { words, waits, isPatient } = input as {
+      const { words, waits, isPatient, asks } = input as {
         words: number;
         waits: number;
         isPatient: boolean;
+        asks: boolean;
       };
       const execution: Execution = {
         jobId: context.jobId,
@@ -187,6 +216,7 @@ export class WorkerStorm implements AsyncDisposable {
           process().waiting.push(resolve);
           context.signal.addEventListener("abort", () => reject(context.signal.reason));
         });
+      const answer = asks ? await context.ask("Sure?", { timeoutMs: 3 * graceMs }) : undefined;
       for (let word = 1; word <= words; word += 1) {
         execution.words = word;
         const said = context.log("info", `${mark}:${word}`);
@@ -197,7 +227,7 @@ export class WorkerStorm implements AsyncDisposable {
       if (words === 0) await pause();
       context.signal.throwIfAborted();
       execution.isDone = true;
-      return { mark, words };
+      return { mark, words, answer };
     };
   }
 
@@ -325,6 +355,7 @@ export class WorkerStorm implements AsyncDisposable {
         }
         for (const go of process.waiting.splice(0)) go();
       }
+      for (const questionId of this.#openQuestions()) this.#answer(questionId);
       await turns(2);
       const left = await this.#server.plane.read(
         ({ jobs }) => [...jobs.byId.values()].filter(({ state }) => state !== "ended").length,
@@ -345,6 +376,36 @@ export class WorkerStorm implements AsyncDisposable {
         isRepeatable: job.agent === "again",
         entries: entries.filter(isOfJob),
       });
+    }
+    this.#checkQuestions(entries);
+  }
+
+  /** A job asks once, one answer wins, and the job that ends well has that answer. */
+  #checkQuestions(entries: readonly Entry[]): void {
+    const questions = new Map<string, Question>();
+    for (const { event } of entries) {
+      if (event.type === "job.ended" && event.outcome.status === "success") {
+        const { answer } = JSON.parse(event.outcome.result ?? "") as { answer?: string };
+        const question = questions.get(event.jobId);
+        const won = question?.state === "answered" ? JSON.parse(question.answer) : undefined;
+        assert.equal(answer, won, `${event.jobId} has the answer that won`);
+        if (answer !== undefined) this.#see("ended with an answer");
+      }
+      if (!("question" in event) || event.question.asker.of !== "job") continue;
+      const { question } = event;
+      const { jobId } = event.question.asker;
+      const before = questions.get(jobId);
+      assert.equal(question.id, before?.id ?? question.id, `${jobId} asked its question twice`);
+      assert(before === undefined || before.state === "open", `${jobId}: closed is final`);
+      if (before && event.type === "question.asked")
+        this.#see("kept its question when it ran again");
+      if (question.state === "closed") this.#see(`question ${question.reason}`);
+      questions.set(jobId, question);
+    }
+    for (const [id, answer] of this.#acknowledged) {
+      const question = questions.values().find((each) => each.id === id);
+      assert(question?.state === "answered", `the answer to ${id} was acknowledged, and lost`);
+      assert.equal(question.answer, answer);
     }
   }
 
