@@ -233,6 +233,15 @@ export async function tipstaff(...words: readonly string[]): Promise<Output> {
 }
 
 /**
+ * The warnings that a daemon printed, except the one that is expected after a kill or on a full disk: an append was
+ * interrupted before anybody was told that it succeeded, and the next start dropped it.
+ */
+export function warningsIn(stderr: string): readonly string[] {
+  const expected = /log\.db-wal ends with an append that was never finished; it was dropped$/;
+  return stderr.split("\n").filter((line) => /warn/i.test(line) && !expected.test(line));
+}
+
+/**
  * Looks until there is something to find, and answers it. What is waited for happens in another process, so there
  * is nothing to await.
  */
