@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { BareLoop } from "../testing/bare-loop.ts";
-import { cancelJob, endJob, openSession, startJob, submitJob } from "../testing/commands.ts";
+import {
+  cancelJob,
+  endJob,
+  jsonText,
+  openSession,
+  startJob,
+  submitJob,
+} from "../testing/commands.ts";
 import { type Credential, listEnded, listStuck, type Made, retryAfterMs } from "./credentials.ts";
 import type { Event } from "./events.ts";
 import { jobId } from "./ids.ts";
@@ -195,7 +202,7 @@ test("[ARCP-175] a child goes on without its credentials when its parent has end
 
 test("a newer value takes the place of the older, which alone is revoked", () => {
   const desk = running("job_1", made("a"));
-  const said = { kind: "status", body: '{"phase":"credential_rotated","id":"a"}' };
+  const said = { kind: "status", body: jsonText('{"phase":"credential_rotated","id":"a"}') };
   const rotate = {
     type: "credential.rotate",
     jobId: jobId("job_1"),
@@ -326,7 +333,7 @@ function commandsOf(desk: Desk, { type, job, value }: Step): readonly Command[] 
         jobId: id,
         attempt,
         ...one,
-        said: { kind: "status", body: "{}" },
+        said: { kind: "status", body: jsonText("{}") },
       }));
     case "end":
       return [endJob(id, { attempt })];

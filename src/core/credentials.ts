@@ -8,6 +8,7 @@
  */
 import { accept, type Decision, type Refused, refuse } from "./decision.ts";
 import type { JobId } from "./ids.ts";
+import type { JsonText } from "./json-text.ts";
 import { limits } from "./limits.ts";
 
 export type Credential = {
@@ -49,8 +50,8 @@ export type RotateCredential = Made & {
   readonly type: "credential.rotate";
   readonly jobId: JobId;
   readonly attempt: number;
-  /** What the job says of it; without the value. `body` is JSON. */
-  readonly said: { readonly kind: string; readonly body: string };
+  /** The event with which the job reports it, without the value. */
+  readonly said: { readonly kind: string; readonly body: JsonText };
 };
 
 /** It was revoked where it was made, or so many tries were in vain. */

@@ -117,7 +117,7 @@ export {
   type Worker,
 } from "./jobs.ts";
 export { covers, type Journal, type Stretch, stretchesAfter } from "./journal.ts";
-export { isJson } from "./json-text.ts";
+export { isJson, type JsonText, printJson } from "./json-text.ts";
 export type { AcquireLease, Lease } from "./leases.ts";
 export { limits } from "./limits.ts";
 export {

@@ -7,6 +7,7 @@ import {
   emit,
   endJob,
   followJob,
+  jsonText,
   openSession,
   reserve,
   settle,
@@ -96,13 +97,6 @@ function running(parts: Parameters<typeof submitJob>[2] = {}, isRemote = false):
 }
 
 const byAda = { by: { sessionId: ada, principal: "ada" } };
-
-test("an event whose body is not JSON is refused before it reaches the log", () => {
-  const desk = running();
-  for (const body of ['{"value":-Infinity}', '{"value":1', "", "undefined"]) {
-    assert.equal(desk.refusal(emit("job_1", { body })), "invalid_argument");
-  }
-});
 
 test("a job is accepted, started, says something and ends, under numbers of its session", () => {
   const desk = opened();
@@ -650,7 +644,12 @@ test("[ARCP-75] a million events of a job that nobody acknowledges take no more 
   const desk = running();
   desk.do(followJob("eve", "job_1", { mayObserve: true }));
   const { state } = desk.loop;
-  const event: Event = { type: "job.emitted", jobId: jobId("job_1"), kind: "log", body: "{}" };
+  const event: Event = {
+    type: "job.emitted",
+    jobId: jobId("job_1"),
+    kind: "log",
+    body: jsonText("{}"),
+  };
   const sizes = [0, 1].map((millions) => {
     const upTo = millions * 1_000_000 + 2 * limits.journalEventsMax;
     while ((desk.numberOf("ada") ?? 0) < upTo) evolve(state, event);

@@ -28,7 +28,7 @@ import {
   putJob,
   requestKey,
 } from "./job-records.ts";
-import { isJson } from "./json-text.ts";
+import type { JsonText } from "./json-text.ts";
 import { limits } from "./limits.ts";
 
 export type Job = JobRecord & JobState;
@@ -209,8 +209,7 @@ export type EmitJobEvent = {
   readonly jobId: JobId;
   readonly attempt: number;
   readonly kind: string;
-  /** JSON. */
-  readonly body: string;
+  readonly body: JsonText;
   /** What it says that it cost. */
   readonly spent?: grants.Amount;
   /** The currency whose rest it tells. */
@@ -242,8 +241,7 @@ export type JobEvent =
       readonly spent?: grants.Amount;
       readonly told?: string;
       readonly workerSequence?: number;
-      /** JSON. */
-      readonly body: string;
+      readonly body: JsonText;
     }
   | {
       readonly type: "job.reserved";
@@ -305,8 +303,6 @@ export function decide(jobs: Jobs, command: JobCommand, nowMs: number): Decision
       const { jobId, kind, spent, told, workerSequence, body } = command;
       const heard = jobs.tallies.get(jobId)?.workerSequence ?? 0;
       if (workerSequence !== undefined && workerSequence <= heard) return accept();
-      // The log stores the text as it is. Costs 0.4 µs for a usual body and 27 µs for one of 64 kB.
-      if (!isJson(body)) return refuse("invalid_argument", `the body of ${kind} is not valid JSON`);
       return accept({
         type: "job.emitted",
         jobId,

@@ -18,6 +18,7 @@ import {
 } from "./ids.ts";
 import { emptyJobs, type Jobs, type OwnJobs } from "./job-records.ts";
 import * as jobs from "./jobs.ts";
+import { printJson } from "./json-text.ts";
 import * as leases from "./leases.ts";
 import * as needs from "./needs.ts";
 import * as observed from "./observed.ts";
@@ -482,7 +483,7 @@ function newsOf(state: State, event: questions.QuestionEvent): readonly Event[] 
     type: "job.emitted",
     jobId,
     kind,
-    body: JSON.stringify(body),
+    body: printJson(body),
   });
   if (event.type === "question.asked") {
     const phase = questions.phaseOf(question);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { jobId } from "../core/index.ts";
+import { jsonText } from "../testing/commands.ts";
 import { entries, entryOf } from "../testing/entries.ts";
 import { temporaryDirectory } from "../testing/temporary.ts";
 import { LogReader } from "./reader.ts";
@@ -78,7 +79,12 @@ test("a log whose numbers are beyond belief is told as damaged, not as our fault
 test("an event of a job whose body is not valid JSON is reported, and all others can be read", async () => {
   await using place = await temporaryDirectory();
   const body = `{"jobId":"job_a","kind":"metric","ownSequence":1,"body":{"value":-Infinity}}`;
-  const event = { type: "job.emitted", jobId: jobId("job_a"), kind: "metric", body: "{}" } as const;
+  const event = {
+    type: "job.emitted",
+    jobId: jobId("job_a"),
+    kind: "metric",
+    body: jsonText("{}"),
+  } as const;
   const stream = "job/job_a";
   {
     await using log = SqliteLog.open(place.path);

@@ -9,8 +9,10 @@ import {
   chainOf,
   type Job,
   type JobId,
+  type JsonText,
   type Operation,
   type Outcome,
+  printJson,
   type Refusal,
   type Rules,
   readCost,
@@ -110,7 +112,7 @@ export class Attempt {
   /** With what is told of a budget right behind what it was spent on: nothing comes in between. */
   #say(event: {
     readonly kind: string;
-    readonly body: string;
+    readonly body: JsonText;
     readonly spent?: Amount;
     readonly told?: string;
     readonly workerSequence?: number;
@@ -134,7 +136,7 @@ export class Attempt {
 
   #tellRest(currency: string, rest: number): void {
     const body = { name: "cost.budget.remaining", value: rest, unit: currency };
-    this.#say({ kind: "metric", body: JSON.stringify(body), told: currency });
+    this.#say({ kind: "metric", body: printJson(body), told: currency });
   }
 
   /** Whether it may do that, now; answers the target as it was compared, which is the one to use. */
@@ -197,7 +199,7 @@ function hasValue({ phase, value }: JsonObject): boolean {
 export function readWord(
   kind: string,
   body: unknown,
-): { readonly body: string; readonly spent?: Amount } {
+): { readonly body: JsonText; readonly spent?: Amount } {
   const problem = checkEvent(kind, body);
   if (problem) {
     throw new WorkError("invalid_argument", problem.message, { details: { path: problem.path } });

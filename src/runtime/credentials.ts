@@ -11,6 +11,7 @@ import {
   type JobId,
   listEnded,
   type Made,
+  printJson,
   remaining,
   toNumber,
 } from "../core/index.ts";
@@ -237,7 +238,7 @@ export class Provisioning implements Disposable {
   ): Promise<void> {
     const { plane } = this.#options;
     if (!isText(value)) throw new WorkError("invalid_argument", "a value is a text");
-    const body = JSON.stringify({ phase: "credential_rotated", id: credentialId });
+    const body = printJson({ phase: "credential_rotated", id: credentialId });
     const command = {
       type: "credential.rotate",
       jobId,

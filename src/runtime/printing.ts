@@ -1,12 +1,12 @@
 /** What agents make up, as JSON that can be kept, and told to anybody: agents are programs of anybody's. */
-import type { Outcome } from "../core/index.ts";
+import { type JsonText, type Outcome, printJson } from "../core/index.ts";
 import { isTooDeep } from "../wire/work/index.ts";
 import { WorkError, wordsOf } from "./errors.ts";
 import { limits } from "./limits.ts";
 
 /** Returns the value as JSON. Throws `invalid_argument` if it is not valid. */
-export function printBody(value: unknown, name = "this"): string {
-  const text = printJson(value);
+export function printBody(value: unknown, name = "this"): JsonText {
+  const text = tryToPrint(value);
   if (text === undefined) throw invalid(`${name} is nothing that JSON can carry`);
   if (isTooLong(text)) throw invalid(`${name} is too large for one message`);
   if (isTooDeep(value, text.length)) throw invalid(`${name} is nested too deep`);
@@ -45,10 +45,9 @@ function isTooLong(text: string): boolean {
   return text.length * 3 > bodyBytesMax && Buffer.byteLength(text) > bodyBytesMax;
 }
 
-/** Nothing for cycles, bigints, functions. */
-function printJson(value: unknown): string | undefined {
+function tryToPrint(value: unknown): JsonText | undefined {
   try {
-    return JSON.stringify(value);
+    return printJson(value);
   } catch {
     return undefined;
   }

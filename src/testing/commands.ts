@@ -8,6 +8,8 @@ import {
   type Command,
   groupName,
   isActivityState,
+  isJson,
+  type JsonText,
   jobId,
   observedId,
   observedStates,
@@ -254,15 +256,23 @@ export function startJob(
   return { type: "job.start", jobId: jobId(job), worker: { id: "worker", isRemote } };
 }
 
-export function emit(job: string, parts: Partial<Of<"job.emit">> = {}): Of<"job.emit"> {
+type Emitted = Partial<Omit<Of<"job.emit">, "body"> & { readonly body: string }>;
+
+export function emit(job: string, { body, ...parts }: Emitted = {}): Of<"job.emit"> {
   return {
     type: "job.emit",
     jobId: jobId(job),
     attempt: 1,
     kind: "log",
-    body: '{"level":"info","message":"a"}',
+    body: jsonText(body ?? '{"level":"info","message":"a"}'),
     ...parts,
   };
+}
+
+/** Fails the test if the text is not JSON. */
+export function jsonText(text: string): JsonText {
+  assert(isJson(text), text);
+  return text;
 }
 
 export function endJob(job: string, parts: Partial<Of<"job.end">> = {}): Of<"job.end"> {

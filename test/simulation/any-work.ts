@@ -330,7 +330,8 @@ export class AnyWork {
     switch (kind) {
       case "rotate": {
         const attempt = present.ledger.jobs.get(id)?.attempt ?? 1;
-        const said = { kind: "status", body: '{"phase":"credential_rotated"}' };
+        const body = say.jsonText('{"phase":"credential_rotated"}');
+        const said = { kind: "status", body };
         const value = { credentialId: one?.credentialId ?? "c1", valueHash: this.#value(present) };
         return { type: "credential.rotate", jobId: id, attempt, ...value, said };
       }
