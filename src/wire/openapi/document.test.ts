@@ -6,7 +6,11 @@ import { openApiDocument, operations, readInput, refusalsOf, statusOf } from "./
 
 type Described = {
   readonly operationId: string;
-  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly schema: { readonly items?: { readonly enum?: readonly string[] } };
+  }[];
   readonly requestBody?: { readonly content: Content };
   readonly responses: Readonly<Record<string, { readonly description: string }>>;
   readonly security?: unknown;
@@ -99,6 +103,21 @@ test("the limits of a question are those that the core enforces", () => {
     },
     timeoutMs: { maximum: limits.questionTimeoutMsMax },
   });
+});
+
+test("a list can be filtered by all states at once", () => {
+  const filters = [
+    ["listAgents", "liveness"],
+    ["listTasks", "state"],
+    ["listJobs", "state"],
+    ["listQuestions", "state"],
+  ] as const;
+  for (const [name, field] of filters) {
+    const parameter = describedAs(name).parameters?.find((each) => each.name === field);
+    const states = parameter?.schema.items?.enum ?? [];
+    assert(states.length > 2, name);
+    assert.equal(readInput(name, { [field]: states }).problem, undefined, name);
+  }
 });
 
 test("a wrong value of a query is named by its field alone, one of a body also by its place", () => {

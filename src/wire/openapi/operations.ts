@@ -129,7 +129,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     summary: "Agents, those that need attention first",
     input: z.strictObject({
       ...paging(["attention", "newest", "oldest", "name"]),
-      liveness: z.array(v.liveness).max(3).exactOptional(),
+      liveness: z.array(v.liveness).max(v.liveness.options.length).exactOptional(),
       hasLeft: z.boolean().exactOptional(),
       tool: v.queryWords.exactOptional(),
     }),
@@ -314,7 +314,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     summary: "Tasks, those that need attention first",
     input: z.strictObject({
       ...paging(["attention", "newest", "oldest"]),
-      state: z.array(v.taskState).max(6).exactOptional(),
+      state: z.array(v.taskState).max(v.taskState.options.length).exactOptional(),
       type: v.word.exactOptional(),
       claimant: v.word.exactOptional(),
     }),
@@ -394,7 +394,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     summary: "Jobs, those that run first; with the token, or through the socket",
     input: z.strictObject({
       ...paging(["attention", "newest", "oldest"]),
-      state: z.array(v.jobState).max(6).exactOptional(),
+      state: z.array(v.jobState).max(v.jobState.options.length).exactOptional(),
       agent: v.word.exactOptional(),
       principal: v.word.exactOptional(),
       parent: v.word.exactOptional(),
@@ -446,7 +446,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     summary: "Questions to people, the open ones first; with the token, or through the socket",
     input: z.strictObject({
       ...paging(["attention", "newest", "oldest"]),
-      state: z.array(v.questionState).max(3).exactOptional(),
+      state: z.array(v.questionState).max(v.questionState.options.length).exactOptional(),
       asker: v.id.exactOptional(),
     }),
     answer: v.pageOf(v.question),

@@ -48,8 +48,11 @@ export function whole(min: number, max: number = Number.MAX_SAFE_INTEGER): z.Zod
 const count: z.ZodNumber = whole(0);
 const timeMs: z.ZodNumber = whole(0);
 
-export const liveness: z.ZodType<api.Liveness> = z.enum(["alive", "unreachable", "dead"]);
-export const taskState: z.ZodType<api.TaskState> = z.enum([
+/** A closed set of values. `options` lists them. */
+type Values<Value extends string> = z.ZodEnum<{ [Each in Value]: Each }>;
+
+export const liveness: Values<api.Liveness> = z.enum(["alive", "unreachable", "dead"]);
+export const taskState: Values<api.TaskState> = z.enum([
   "delayed",
   "pending",
   "claimed",
@@ -194,7 +197,7 @@ export const taskDetail: z.ZodType<api.TaskDetail> = name(
   z.object({ ...taskFields, input: z.base64(), output: z.base64() }),
 );
 
-export const jobState: z.ZodType<api.JobState> = z.enum([
+export const jobState: Values<api.JobState> = z.enum([
   "pending",
   "running",
   "waiting",
@@ -222,7 +225,7 @@ export const choices: z.ZodType<readonly string[]> = z
   .max(coreLimits.choicesMax);
 export const questionTimeoutMs: z.ZodNumber = whole(1, coreLimits.questionTimeoutMsMax);
 
-export const questionState: z.ZodType<api.QuestionState> = z.enum(["open", "answered", "closed"]);
+export const questionState: Values<api.QuestionState> = z.enum(["open", "answered", "closed"]);
 
 export const question: z.ZodType<api.Question> = name(
   "Question",
