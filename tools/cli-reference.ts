@@ -17,15 +17,16 @@ there are no colours (nor with \`NO_COLOR\`). \`--json\` prints one document, fo
 nowMs }\` with the rows of the API; where things go on, one line for each. What takes something away asks
 first, or needs \`--yes\` where nobody can be asked.
 
-Open questions to people come first. With \`--json\` they are \`questions\` beside \`agents\` in \`ps\`, \`wait\` and the
-first line of \`watch\`; a change of \`watch\` is \`{ type: "asked" | "closed", question, nowMs }\`, a line of \`notify\`
+Open questions to people come first. With \`--json\`, the field \`questions\` (next to \`agents\`) lists them in \`ps\`, in
+\`wait\` and in the first line of \`watch\`. Each later line of \`watch\` about a question is
+\`{ type: "asked" | "closed", question, nowMs }\`. Each line of \`notify\` about a question is
 \`{ question }\`. A question has the fields of the API's \`Question\`; [questions.md](questions.md) is the guide.
 
 | exit code | means |
 |---|---|
-| 0 | yes, done |
-| 1 | no; the message says why and what to do |
-| 2 | wrong usage |
+| 0 | success |
+| 1 | failure, or the answer is no; the message says why and what to do |
+| 2 | usage error |
 | 3 | no daemon answers |
 | 4 | (\`up\`) the log could not be written |
 | 5 | a fault of ours |

@@ -32,7 +32,7 @@ function overview(): readonly string[] {
     ]),
     "",
     "AGENT_STATUS_MAX_BYTES: how long a file may be that is read (1048576).",
-    "Exit codes: 0 done, 1 not valid, not found or not possible, 2 wrong usage.",
+    "Exit codes: 0 done, 1 not valid, not found or not possible, 2 usage error.",
   ];
 }
 
@@ -43,7 +43,7 @@ function helpFor(command: Command): readonly string[] {
     ...options.map((option) => [optionWord(option), helpOf(option)] as const),
     ["-h, --help", "print this"],
   ];
-  const meanings = [[0, "done"], ...exits, [2, "wrong usage"]] as const;
+  const meanings = [[0, "done"], ...exits, [2, "usage error"]] as const;
   return [
     ...examples.map((example) => `  ${example}`),
     "",

@@ -8,7 +8,7 @@ import { Failure, no } from "./failure.ts";
 import { limits } from "./limits.ts";
 import { collect, printList, printOne, tally } from "./lists.ts";
 import type { Values } from "./table.ts";
-import { ago, countOf, forHowLong, grouped, heardAgo, left } from "./times.ts";
+import { ago, countOf, forHowLong, heardAgo, left } from "./times.ts";
 import { choiceIn, choicesIn, textIn, textsIn } from "./values.ts";
 
 const livenesses = ["alive", "unreachable", "dead"] as const;
@@ -22,7 +22,7 @@ export async function listAgents(values: Values): Promise<number> {
   const shown = isAll ? {} : { hasLeft: false };
   const listed = await collect(values, "listAgents", { sort, ...shown }, filter);
   const hidden = isAll || values["json"] === true ? 0 : await countLeft(values, filter);
-  const more = hidden === 0 ? [] : [`${grouped(hidden)} left: --all shows them`];
+  const more = hidden === 0 ? [] : [hiddenNote(hidden)];
   return printList(values, listed, {
     columns: columnsAt(listed.nowMs),
     noun: ["agent", "agents"],
@@ -33,6 +33,11 @@ export async function listAgents(values: Values): Promise<number> {
       ...more,
     ],
   });
+}
+
+function hiddenNote(count: number): string {
+  const them = count === 1 ? "it" : "them";
+  return `${countOf(count, "deregistered agent")} hidden; --all shows ${them}`;
 }
 
 /** How many agents that left match as well. */
@@ -116,7 +121,7 @@ function describe(agent: AgentDetail, nowMs: number): string {
   const facts: (readonly [string, Cell])[] = [
     ["id", agent.id],
     ["state", { text: `${state} for ${forHowLong(nowMs - sinceMs(agent))}`, tone }],
-    ["heard", `${heardAgo(heardOf(agent), nowMs)}, must be heard every ${forHowLong(agent.ttlMs)}`],
+    ["heartbeat", `${heardAgo(heardOf(agent), nowMs)}, TTL ${forHowLong(agent.ttlMs)}`],
     ["registered", ago(agent.registeredAtMs, nowMs)],
   ];
   const add = (name: string, text: string): void => {

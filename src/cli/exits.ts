@@ -1,9 +1,9 @@
 /** What the exit code says. */
 export const exits = {
   ok: 0,
-  /** No, or it could not start. */
+  /** Failure, or the answer is no. */
   no: 1,
-  /** Wrong usage. */
+  /** Usage error. */
   usage: 2,
   /** No daemon answers. */
   unreachable: 3,

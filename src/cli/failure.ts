@@ -4,8 +4,9 @@ import type { ErrorCode } from "../wire/api/index.ts";
 import { exits } from "./exits.ts";
 
 /**
- * What the daemon refuses has the daemon's code. `unreachable`: nobody answers. `not_ours`: somebody else
- * does. `mistake`: wrong usage. `no`: the answer is no.
+ * An error from the daemon keeps the daemon's code. `unreachable`: connection refused, or no reply. `not_ours`: another
+ * program answers at that address. `mistake`: usage error. `no`: the command is valid, but cannot be done, or its answer
+ * is no (exit code 1).
  */
 export type FailureCode = ErrorCode | "unreachable" | "not_ours" | "mistake" | "no";
 

@@ -15,7 +15,7 @@ test("the overview names every command that is offered and every verb, and the e
   for (const { name } of commands.filter((row) => row.isHidden)) {
     assert.doesNotMatch(words, new RegExp(`^  ${name} `, "m"));
   }
-  assert.match(text, /0 yes, 1 no, 2 wrong usage, 3 no daemon/);
+  assert.match(text, /0 success, 1 failure, 2 usage error, 3 no daemon answers/);
 });
 
 test("the help of a noun names its verbs, their arguments and what they do", () => {

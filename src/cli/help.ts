@@ -30,7 +30,7 @@ function overview(): string {
     ...inTwoColumns(described),
     "",
     "A noun alone lists. `tipstaff <command> --help` says more.",
-    "Exit codes: 0 yes, 1 no, 2 wrong usage, 3 no daemon.",
+    "Exit codes: 0 success, 1 failure, 2 usage error, 3 no daemon answers.",
   ].join("\n");
 }
 
@@ -65,7 +65,7 @@ function helpFor(command: CommandRow): string {
     ...expected.map(argumentWord),
     ...(flags.length > 0 ? ["[flags]"] : []),
   ];
-  const meanings = new Map([[0, "done"], [2, "wrong usage"], ...exits]);
+  const meanings = new Map([[0, "done"], [2, "usage error"], ...exits]);
   const sorted = [...meanings].sort(([one], [other]) => one - other);
   return [
     ...examples.flatMap((example) =>

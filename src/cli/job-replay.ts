@@ -59,7 +59,7 @@ async function tell(values: Values, log: LogReader, jobId: string): Promise<numb
   throw unknown(values, jobId);
 }
 
-/** In the words of `job list`. */
+/** The job's cost, formatted as in `job list`. */
 async function readCost(log: LogReader, jobId: string): Promise<string> {
   const cost = (await costInLog(log, jobId)).map(({ currency, total, cap }) => ({
     currency,

@@ -12,7 +12,7 @@ export const limits = {
   versionMs: 10_000,
   /** Whether somebody listens on a port of this machine. */
   portMs: 1_000,
-  /** Of the process that has a port, so many ports are asked whether it is a Tipstaff. */
+  /** Ports of the process that owns a busy port that are probed, to find out whether it is a Tipstaff daemon. */
   portsAskedMax: 8,
 
   /** What the daemon gives at a time. */

@@ -52,7 +52,9 @@ export async function notify(values: Values): Promise<number> {
       const { questions, agents, nowMs, isDaemonLost } = around;
       if (around.isDaemonMissing && !wasDownTold) {
         wasDownTold = true;
-        say("no daemon is running, so questions are not told; tipstaff up starts one\n");
+        say(
+          "no daemon is running, so there are no notifications for questions; tipstaff up starts one\n",
+        );
       }
       unread.look(around);
       const meant = agents.filter((agent) => name === undefined || goesBy(agent, name));

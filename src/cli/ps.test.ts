@@ -6,7 +6,7 @@ import { asked, nowMs, seen } from "./testing.ts";
 
 test("a list of nobody offers the one command that makes them appear", () => {
   const none = describeAround([], { questions: [], agents: [], warnings: [], untold: 0, nowMs });
-  assert.match(none, /^no agents; tipstaff install claude-code .*\n$/);
+  assert.match(none, /^no agents; run tipstaff install claude-code .*\n$/);
   const hidden = describeAround([], {
     questions: [],
     agents: [seen()],

@@ -131,7 +131,7 @@ export function describeAround(shown: readonly Sighting[], look: Look): string {
   if (shown.length === 0) {
     const empty =
       look.downDirectory === undefined
-        ? "no agents; tipstaff install claude-code makes yours tell what they do"
+        ? "no agents; run tipstaff install claude-code to see your Claude Code sessions here"
         : "no agents are known without the daemon";
     return `${empty}\n${more === "" ? "" : `${paint("dim", more)}\n`}`;
   }

@@ -97,13 +97,13 @@ const keepFlags: readonly Flag[] = [
   {
     name: "keep-days",
     value: "days",
-    help: "how long events are kept on disk for those who resume; current state is always kept",
+    help: "days of event history to keep; current state is never deleted",
     default: "30",
   },
   {
     name: "keep-bytes",
     value: "bytes",
-    help: "how much they may take there: 500M, 4G, 1T",
+    help: "disk space for the event history: 500M, 4G, 1T",
     default: "4G",
   },
 ];
@@ -192,7 +192,7 @@ const getExits = [
 ] as const;
 const answerExits = [
   [1, "no open question, or more than one, matches; or it was closed meanwhile"],
-  [2, "wrong usage, or an answer that the question does not accept"],
+  [2, "usage error, or an answer that the question does not accept"],
   unreachable,
 ] as const;
 const needExits = [[1, "no item, or more than one, has this id or name"], unreachable] as const;
@@ -484,7 +484,7 @@ export const commands: readonly CommandRow[] = [
         isRepeated: true,
         help: "only these; may be repeated",
       },
-      { name: "all", help: "also agents that left" },
+      { name: "all", help: "include agents that were deregistered" },
       tool,
       {
         name: "sort",

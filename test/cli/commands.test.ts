@@ -351,7 +351,7 @@ describe("changing things", { concurrency: 2 }, () => {
       [0, 0, 0, 1],
     );
     const here = await world.run("agents");
-    assert.match(here.stdout, /^no agents; .*\n1 left: --all shows them\n$/);
+    assert.match(here.stdout, /^no agents; .*\n1 deregistered agent hidden; --all shows it\n$/);
     const all = await world.run("agents", "--all");
     assert.match(all.stdout, /^left .*scraper.*\n\n1 agent · 1 left\n$/m);
     assert.match((await world.run("status")).stdout, /agents +0 alive\n/);

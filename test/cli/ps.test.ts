@@ -462,7 +462,7 @@ describe("notify", () => {
     assert.equal(none.status, 0, none.stderr);
     assert.match(
       none.stderr,
-      /^notify-send is not installed: the bell rings instead; --command .*\nno daemon is running, so questions are not told; tipstaff up starts one\n\x07$/,
+      /^notify-send is not installed: the bell rings instead; --command .*\nno daemon is running, so there are no notifications for questions; tipstaff up starts one\n\x07$/,
     );
     writeFileSync(fake, "#!/bin/sh\nexit 1\n");
     const without = run(`${folder}:${process.env["PATH"]}`);

@@ -53,10 +53,11 @@ function settingsOf({ env, home }: HostOptions): string {
 function notesOn(missing: readonly HookedEvent[], version: string | undefined): readonly string[] {
   if (missing.length === 0) return [];
   const names = missing.map(({ name }) => name).join(", ");
-  if (version !== undefined) return [`not for ${names}: version ${version} does not know them`];
+  if (version !== undefined)
+    return [`hooks not installed: ${names}; version ${version} does not support them`];
   return [
-    `not for ${names}: claude is not on PATH, so its version is unknown;`,
-    "an older version rejects its whole settings file if it contains these hooks. Put claude on PATH and install again.",
+    `hooks not installed: ${names}; claude is not on PATH, so its version is unknown.`,
+    "An older version rejects its whole settings file if it contains these hooks. Put claude on PATH and install again.",
   ];
 }
 

@@ -452,7 +452,10 @@ test("A Claude Code that nobody finds gets the hooks that no version chokes on, 
   const unknown = eventsFor(undefined);
   assert.ok(unknown.includes("PermissionRequest") && !unknown.includes("StopFailure"));
   const told = claudeCode.plan(where)[0]?.details.join(" ") ?? "";
-  assert.match(told, /not for .*StopFailure: claude is not on PATH, .* install again\.$/);
+  assert.match(
+    told,
+    /hooks not installed: .*StopFailure; claude is not on PATH, .* install again\.$/,
+  );
 
   const claude = join(where.home, ".bun", "bin", "claude");
   put(claude, "#!/bin/sh\necho '2.1.325 (Claude Code)'\n");
