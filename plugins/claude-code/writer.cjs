@@ -2848,9 +2848,9 @@ async function aborted(signal) {
 // src/cli/exits.ts
 var exits = {
   ok: 0,
-  /** No, or it could not start. */
+  /** Failure, or the answer is no. */
   no: 1,
-  /** Wrong usage. */
+  /** Usage error. */
   usage: 2,
   /** No daemon answers. */
   unreachable: 3,
