@@ -23,7 +23,10 @@ const never = new AbortController().signal;
 const hardTexts = ["\0", "\n", "\r", "\u2028", "\u2029", "𝄞", '"\\', "'; drop table entries; --"];
 
 export type ContractOptions = {
-  /** Whether the engine keeps entries and snapshots after it is closed. Claims about that are tested only then. */
+  /**
+   * Whether the engine is durable: entries and snapshots are still there after it is closed and opened again. Tests of
+   * durability run only if this is true.
+   */
   readonly isKept: boolean;
 };
 

@@ -122,7 +122,7 @@ export class LogReader implements Disposable {
         const sealed = toSealed(row);
         const entry = isIntact(sealed) ? unseal(sealed) : undefined;
         if (!entry) {
-          const message = `entry ${sealed.sequence} of the log is damaged, or of a later release (${this.#path}); tipstaff doctor says more`;
+          const message = `cannot read entry ${sealed.sequence} of the log (${this.#path}): it is damaged, or a newer release wrote it; run tipstaff doctor`;
           throw new LogError("damaged", message);
         }
         entries.push(entry);

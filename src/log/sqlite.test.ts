@@ -326,8 +326,8 @@ const cutDamages: Readonly<
   "a mark that was moved to hide what is missing": {
     sql: `delete from entries where sequence < 12;
           update about set value = replace(value, '"sequence":8', '"sequence":11') where key = 'cut'`,
-    told: /the mark of what was cut from the log is damaged/,
-    problem: /^the mark of what was cut from the log is damaged$/m,
+    told: /the record of which old entries were deleted is damaged/,
+    problem: /^the record of which old entries were deleted is damaged \(\S+log\.db\)$/m,
   },
   "an entry in the middle": {
     sql: "delete from entries where sequence = 14",
@@ -698,7 +698,7 @@ test("a damaged index is built again from the entries, and that is told", async 
   {
     const page = rootOfIndex(join(place.path, "log.db"));
     const bytes = readFileSync(join(place.path, "log.db"));
-    // One cell less than there are.
+    // Lowers the cell count in the header of the index's root page by one, so that the index misses an entry.
     bytes.writeUInt16BE(bytes.readUInt16BE(page + 3) - 1, page + 3);
     writeFileSync(join(place.path, "log.db"), bytes);
   }

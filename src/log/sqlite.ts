@@ -464,7 +464,7 @@ export class SqliteLog implements Log {
     const mark = parseMark(this.id, String(row["value"]));
     if (!mark) {
       this.#isCutKnown = false;
-      this.warnings.push("the mark of what was cut from the log is damaged");
+      this.warnings.push(`the record of which old entries were deleted is damaged (${this.path})`);
     }
     return mark ?? nothingCut;
   }

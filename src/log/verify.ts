@@ -78,7 +78,9 @@ export async function verifyLog(
       done += 1;
       if (done % 10_000 === 0) onProgress(done, total);
     }
-    if (!readMark(database)) complain("the mark of what was cut from the log is damaged");
+    if (!readMark(database)) {
+      complain(`the record of which old entries were deleted is damaged (${path})`);
+    }
     const structure = checkStructure(database);
     if (structure !== undefined) complain(`${path} is damaged: ${structure}`);
     warnings.push(...tellAccepted(database));

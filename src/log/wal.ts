@@ -27,7 +27,7 @@ export function inspectWal(path: string): WalState {
   const bytes = wal.length;
   const finished = { bytes, isUnfinished: false, commitsAfterProblem: 0 };
   if (bytes === 0) return finished;
-  if (bytes < headerBytes) return { ...finished, problem: "has no whole header" };
+  if (bytes < headerBytes) return { ...finished, problem: "is shorter than its header" };
   const isBigEndian = (wal.readUInt32BE(0) & 1) === 1;
   const pageBytes = wal.readUInt32BE(8);
   const sum = new Sum(wal, isBigEndian);
