@@ -19,7 +19,7 @@ export type Dismissal = {
   readonly atMs: number;
 };
 
-/** By kind and id, in the order in which they were dismissed. */
+/** Dismissals, keyed by kind and id. The map iterates the oldest dismissal first. */
 export type Needs = { readonly dismissals: ReadonlyMap<string, Dismissal> };
 export type OwnNeeds = { readonly dismissals: Map<string, Dismissal> };
 

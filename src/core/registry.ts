@@ -1,11 +1,12 @@
 /**
- * Who is there. An agent is
+ * The registry of agents. An agent is
  * - `alive`: it registered, and its heartbeats come in time;
  * - `unreachable`: a heartbeat is overdue. The next one makes it alive again;
- * - `dead`: it left (`hasLeft`), or died: it stayed silent for a whole further ttl. Final: its leases were given away.
+ * - `dead`: it left (`hasLeft`), or died: it sent no heartbeat for a whole further ttl. Final, because the agent's
+ *   leases have been released.
  *
- * The time of the last heartbeat is a soft fact. It is kept beside the records, makes no event, and
- * may go back after a crash; what follows from it (unreachable, died) is an event.
+ * The time of the last heartbeat is not durable: it is stored outside the agent records, makes no event, and may be
+ * older after a crash. The changes that it causes (unreachable, died) are events.
  */
 import { accept, type Decision, refuse } from "./decision.ts";
 import type { AgentId } from "./ids.ts";

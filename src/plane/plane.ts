@@ -245,7 +245,7 @@ export class Plane {
     const question = this.#state.questions.byId.get(id);
     if (question?.state !== "open") return this.#whenDurable({ value: question });
     if (this.#closings.size >= limits.waitingMax) {
-      const message = `${limits.waitingMax} calls already wait for answers, which is the limit`;
+      const message = `the limit of ${limits.waitingMax} calls that wait for a question to close is reached; try again later`;
       return Promise.resolve({ refusal: { code: "limit_reached", message } });
     }
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<Question | undefined>>();
