@@ -452,7 +452,7 @@ function contextOf(options: RunContextOptions): JobContext {
   return new JobContext(options);
 }
 
-/** Who is told how an attempt ended is told so in the codes that callers see. */
+/** Reports the outcome of an attempt to `around` with ARCP's error codes instead of the runtime's own. */
 function inArcpCodes(around: Around): Around {
   return (job, run) =>
     around(job, async (trace) => {

@@ -397,7 +397,8 @@ export class RunContext {
       bytesMax,
     });
     if (this.#stream.resultId === id) return this.#stream;
-    throw new WorkError("invalid_argument", "a job has one result");
+    const message = `the job already streams a result with the id ${this.#stream.resultId}; a job can have only one`;
+    throw new WorkError("invalid_argument", message);
   }
 
   async resultChunk(chunk: ChunkBody): Promise<void> {

@@ -144,7 +144,7 @@ export class Delegation {
   }
 }
 
-/** Whether another job has asked for it in its own session, and no caller. */
+/** Whether another job delegated this job within an ARCP session; false if a client submitted it. */
 export function isDelegated({ id, requestId }: Job): boolean {
   return requestId === requestOf(id);
 }

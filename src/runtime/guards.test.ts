@@ -388,7 +388,7 @@ describe("addresses", () => {
       const guard = guardOf({ "net.fetch": patterns }, { resolve });
       await assert.rejects(fetchWithin(guard, target), {
         ...denied,
-        message: /api\.example\.com has no public address/,
+        message: /api\.example\.com resolves only to non-public addresses/,
       });
     }
     const both = guardOf({ "net.fetch": [named, `${server.url}/**`] }, { resolve });

@@ -184,7 +184,7 @@ async function fetchChecked(guard: Guard, target: string, init: RequestInit): Pr
   if (allowed.length > 0) return await fetchAt(target, allowed, init);
   const message = isAddress
     ? `net.fetch: ${hostname} is not a public address, and the grant does not name it`
-    : `net.fetch: ${hostname} has no public address, and the grant does not name the ones that it has`;
+    : `net.fetch: ${hostname} resolves only to non-public addresses, and the grant names none of them literally (such as http://10.0.0.5/**)`;
   throw denied(message);
 }
 
@@ -193,7 +193,8 @@ function isReachable(guard: Guard, url: URL, address: string): boolean {
   if (isPublicAddress(address)) return true;
   const named = new URL(url);
   named.hostname = address.includes(":") && !address.startsWith("[") ? `[${address}]` : address;
-  // An address with a zone cannot be in a URL, which then stays as it is.
+  // The setter ignores an IPv6 address with a zone id (`fe80::1%eth0`) and keeps the host name, so such an address is
+  // refused.
   return isPublicAddress(named.hostname) === false && guard.namesAddress(named.href);
 }
 

@@ -128,7 +128,10 @@ export class Line {
     return place.promise;
   }
 
-  /** Gives free slots to those that go on. A worker that is gone limits nobody. */
+  /**
+   * Gives the worker's free slots to its paused jobs that can continue. If the worker has been removed, all of them
+   * continue at once.
+   */
   #readmit(worker: Worker): void {
     const jobs = this.#workers.get(worker);
     for (const jobId of [...(this.#returning.get(worker)?.keys() ?? [])]) {

@@ -144,13 +144,13 @@ export class ARCPClient implements AsyncDisposable {
     this.#time = options.time ?? systemTime;
   }
 
-  /** As the static method, for a client that has no session yet. */
+  /** Same as the static `ARCPClient.connect`, for a client made with `new`. Rejects if the client already has a session. */
   async connect(target: Target): Promise<Welcome> {
     await this.#open(new Session(settle(target, this.#options)));
     return this.welcome;
   }
 
-  /** As the static method, for a client that has no session yet. */
+  /** Same as the static `ARCPClient.resume`, for a client made with `new`. Rejects if the client already has a session. */
   async resume(
     target: Target,
     { session_id, resume_token, last_event_seq }: ResumeFrom,

@@ -58,7 +58,7 @@ export type ClientOptions = {
   readonly closeMessage?: "bye" | "close" | undefined;
   /** Handlers that are there before the first frame is. */
   readonly on?: Readonly<Record<string, FrameListener>> | undefined;
-  /** Once: numbers were missing, or the session is lost for good. */
+  /** Called once: event numbers were missing, or the session ended and cannot be resumed. */
   readonly onSessionBroken?: ((error: ArcpError) => void) | undefined;
   readonly onHeartbeatLost?: (() => void) | undefined;
   /** Something came that is no frame, or none that we know. It is dropped. */
@@ -115,7 +115,7 @@ export function settle(target: Target, options: ClientOptions): Settings {
     closeMessage: options.closeMessage ?? "bye",
     on: options.on ?? {},
     onSessionBroken: outside(options.onSessionBroken, (error) =>
-      logger?.warn("the session is broken", { error }),
+      logger?.warn("events are missing, or the session cannot be resumed", { error }),
     ),
     onHeartbeatLost: outside(options.onHeartbeatLost, () =>
       logger?.warn("the runtime sends no heartbeats any more"),

@@ -600,8 +600,12 @@ function printedBytes(value: unknown): number {
 
 /** A message that no connection can carry must not be queued: it would be sent again on every new one. */
 function checkSize(bytes: number): void {
-  if (bytes <= wireLimits.frameBytesMax - wireLimits.frameHeadBytes) return;
-  throw new ArcpError("INVALID_REQUEST", "this is too large for one message");
+  const bytesMax = wireLimits.frameBytesMax - wireLimits.frameHeadBytes;
+  if (bytes <= bytesMax) return;
+  throw new ArcpError(
+    "INVALID_REQUEST",
+    `the message is larger than the limit of ${bytesMax} bytes`,
+  );
 }
 
 function over({ held }: Run): ArcpError {

@@ -549,7 +549,7 @@ export class RemoteWorker implements Worker {
     if (known !== undefined) return known;
     const { waitsMax } = limits;
     if (this.#waits >= waitsMax) {
-      const message = `the jobs of one worker wait for at most ${waitsMax} answers and children`;
+      const message = `this worker has reached the limit of ${waitsMax} open questions and awaited child jobs`;
       throw new WorkError("limit_reached", message);
     }
     const answered = start();
