@@ -151,7 +151,7 @@ function here(text: string): Problem {
 }
 
 function checkHere(schema: unknown, value: unknown, at: At): Problem | undefined {
-  if (schema === false) return here("nothing is allowed here");
+  if (schema === false) return here("no value is valid here: the schema is false");
   if (!isFields(schema)) return undefined;
   const { type, enum: allowed } = schema;
   const types = Array.isArray(type) ? type : type === undefined ? [] : [type];

@@ -26,7 +26,7 @@ const partlyPersonalReads: readonly OperationName[] = [
   "getAgent",
 ];
 
-/** Whether it answers callers that send no token. */
+/** Whether the operation can be called without a token. */
 export function isOpen(name: OperationName): boolean {
   const isReading = routes[name].method === "GET";
   return (isReading && !personalReads.includes(name)) || name === "openSession";

@@ -810,7 +810,10 @@ export type Operations = {
     readonly input: {
       readonly card: Partial<Card> & Pick<Card, "name">;
       readonly ttlMs?: number;
-      /** The same for all agents of one process, so that its death is shown as one thing. Any text. */
+      /**
+       * An id of the process: any text, the same for all agents that run in it. If the process dies, its agents are shown
+       * as one item.
+       */
       readonly process?: string;
     };
     readonly answer: Agent;

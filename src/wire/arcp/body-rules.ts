@@ -69,7 +69,8 @@ function checkToolError({ error }: JsonObject): Problem | undefined {
   const forced =
     errorCodes[code] === "always" ? true : errorCodes[code] === "never" ? false : retryable;
   if (typeof retryable === "boolean" && retryable === forced) return undefined;
-  return problemAt("body.error.retryable", "true or false, as its code allows");
+  const wanted = typeof forced === "boolean" ? `${forced} for ${code}` : "true or false";
+  return problemAt("body.error.retryable", wanted);
 }
 
 /** Sent as it is, but worth a line in the log (ARCP-121). */

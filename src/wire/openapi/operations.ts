@@ -77,7 +77,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     refusals: ["limit_reached"],
   },
   dismissNeed: {
-    summary: "Take something off the list of what needs a person, for good or for a while",
+    summary: "Dismiss or snooze an item of the list of items that need a person",
     input: z.strictObject({
       ...needPath,
       sinceMs: v.whole(0),
@@ -87,7 +87,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     refusals: [],
   },
   restoreNeed: {
-    summary: "Put something that was dismissed back on the list",
+    summary: "Restore a dismissed or snoozed item to the list of items that need a person",
     input: z.strictObject(needPath),
     answer: nothing,
     refusals: [],
@@ -391,7 +391,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
   },
 
   listJobs: {
-    summary: "Jobs, those that run first; with the token, or through the socket",
+    summary: "List jobs, running jobs first. Requires the token, or the Unix socket",
     input: z.strictObject({
       ...paging(["attention", "newest", "oldest"]),
       state: z.array(v.jobState).max(v.jobState.options.length).exactOptional(),
@@ -443,7 +443,8 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
   },
 
   listQuestions: {
-    summary: "Questions to people, the open ones first; with the token, or through the socket",
+    summary:
+      "List questions to people, open questions first. Requires the token, or the Unix socket",
     input: z.strictObject({
       ...paging(["attention", "newest", "oldest"]),
       state: z.array(v.questionState).max(v.questionState.options.length).exactOptional(),
@@ -472,7 +473,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
   },
   askQuestion: {
     summary:
-      "Ask a person as an agent, and wait for the answer; the key names the question, also after a restart",
+      "Ask a person on behalf of an agent, and wait for the answer. A retry with the same Idempotency-Key returns the same question",
     input: z.strictObject({
       ...agentPath,
       prompt: v.prompt,
@@ -487,7 +488,7 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
     refusals: [...living, "key_reused"],
   },
   withdrawQuestion: {
-    summary: "Take an agent's question back; one that is closed stays as it is",
+    summary: "Withdraw an agent's open question. A closed question is not changed",
     input: z.strictObject({ ...agentPath, key: v.id }),
     answer: v.question,
     refusals: ["question_not_found"],

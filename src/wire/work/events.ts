@@ -114,7 +114,7 @@ export const bodies: Readonly<Record<EventKind, BodyRows>> = {
   },
 };
 
-/** A table as pairs, made once: each event goes through those of its kind. */
+/** The rules of each event kind as `[field, rule]` pairs. Built once, because every event is checked. */
 export type RuleTable = ReadonlyMap<string, readonly (readonly [string, Expected])[]>;
 
 export function ruleTable(table: Readonly<Record<string, BodyRows>>): RuleTable {

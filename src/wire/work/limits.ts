@@ -9,6 +9,6 @@ export const limits = {
   resultBytesMax: 268_435_456,
   /** Decoded bytes of the chunks that a stream is cut into: some clients read at most 1 MiB a message. */
   chunkBytes: 262_144,
-  /** What a chunk takes inside a printed message, which has room for 4 KiB around it. */
+  /** Encoded bytes of a chunk: 1 MiB minus 4 KiB for the rest of the message. */
   chunkPrintedBytes: 1_044_480,
 } as const;

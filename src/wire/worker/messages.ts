@@ -99,7 +99,7 @@ export type PersonAsked = Request & {
       }
   );
 
-/** The value of the answer to it. */
+/** The `value` in the reply to an `ask` or `request_scope` request. */
 export type PersonAnswered = {
   readonly questionId: string;
   readonly answer: unknown;

@@ -62,7 +62,7 @@ export function questionHandlers(
       );
       if (outcome.refusal) return answer(plane, outcome);
       const asked = outcome.value;
-      if (!asked) throw new Error("an accepted question is not there");
+      if (!asked) throw new Error("the accepted question was not found");
       await untilClosed(plane, asked.id, { call, waitMs });
       const now = await plane.read((state) =>
         encodeQuestion(state, state.questions.byId.get(asked.id) ?? asked),
