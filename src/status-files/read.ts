@@ -120,7 +120,7 @@ export function listNames(directory: string): Listed {
   }
 }
 
-/** The first names that are wanted, in no order, and whether there are more. */
+/** Returns up to `filesMax` matching file names, unsorted, and whether there are more. */
 export function* listSome(
   directory: string,
   {

@@ -1,4 +1,7 @@
-/** For tests of permissions: root is stopped by none, so root does such things as somebody else. */
+/**
+ * For tests of file permissions. Permissions do not apply to root, so when the tests run as root these helpers give up
+ * the rights of root.
+ */
 import { execFileSync } from "node:child_process";
 
 const nobody = 65_534;

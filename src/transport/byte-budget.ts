@@ -266,7 +266,7 @@ export class ByteAccount {
     this.#giveUp();
   }
 
-  /** For the budget only: remembers how much the peer has read by this check. */
+  /** For the budget only: records how many bytes the peer has read so far, and the number of the current check. */
   mark(check: number): void {
     this.#markedAt = check;
     this.#takenAtMark = this.#takenBytes();

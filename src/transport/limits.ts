@@ -56,8 +56,8 @@ export const limits = {
    */
   pingsMissedMax: 3,
   /**
-   * WebSockets at a time, of one server. Each is a file descriptor and some 20 kB. Half are kept for callers that
-   * have shown the token.
+   * Concurrent WebSocket connections of one server. Each takes a file descriptor and about 20 kB. Half of them are
+   * reserved for clients that have sent the token.
    */
   connectionsMax: 10_000,
   /** Connections beyond that which get a refusal; further ones are closed without a reply. */

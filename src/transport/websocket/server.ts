@@ -31,7 +31,7 @@ export type UpgradeOptions = Guard & {
   ) => unknown;
   /** What `onTransport` threw. */
   readonly onFault?: (fault: unknown) => void;
-  /** The path whose upgrades are taken. The query does not count. */
+  /** Upgrade requests for this path are accepted. The query string is ignored. */
   readonly path: string;
   /** Of these, the first that a client offers is selected (RFC 6455 §4.2.2). None if absent. */
   readonly subprotocols?: readonly string[];
@@ -140,7 +140,7 @@ function attach(server: Server, options: UpgradeOptions, seats: Seats): Upgrades
     const closeFor = (message: string) => () =>
       carrier?.destroy(new TransportError("peer_too_slow", message));
     const unread = options.budgets?.unread.open({
-      close: closeFor("the peer does not read"),
+      close: closeFor("the peer did not read the frames that were sent to it"),
       takenBytes: () => bytesTakenFrom(stream),
     });
     const { frameMs = limits.frameMs } = options;
