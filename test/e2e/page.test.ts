@@ -44,7 +44,7 @@ test("money is said as people say it, and exactly as far as they read", () => {
 
 test("a cost says what it is of, what is set aside, and what others spent for the job", () => {
   const dollars = { currency: "USD", total: "0.26", own: "0.01", children: "0.25" };
-  const delegated = ", $0.25 of it by jobs that it delegated to";
+  const delegated = ", including $0.25 of delegated jobs";
   assert.deepEqual(wordsOfCost({ ...dollars, cap: "1.00", reserved: "0.50" }), {
     spent: "$0.26",
     bound: "$1.00",
@@ -54,7 +54,7 @@ test("a cost says what it is of, what is set aside, and what others spent for th
   const free = { spent: "$0.26", bound: "", aside: "", parts: "" };
   assert.deepEqual(wordsOfCost(dollars), { ...free, parts: delegated });
   const all = wordsOfCost({ ...dollars, own: "0", children: "0.26" });
-  assert.deepEqual(all, { ...free, parts: ", all of it by jobs that it delegated to" });
+  assert.deepEqual(all, { ...free, parts: ", all of it by delegated jobs" });
   assert.deepEqual(wordsOfCost({ ...dollars, own: "0.26", children: "0" }), free);
   assert.deepEqual(wordsOfCost({ currency: "USD", total: "0.26" }), free);
 });

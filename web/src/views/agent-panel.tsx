@@ -190,5 +190,5 @@ function consequenceOf({ leases, claims, groups }: AgentDetail): string {
     ...(groups.length > 0 ? [`it leaves ${count(groups.length, "group", "groups")}`] : []),
   ];
   const what = losses.length > 0 ? `: ${losses.join(", ")}` : "";
-  return `It leaves at once${what}. Its process is not stopped; it may register again.`;
+  return `The agent is deregistered at once${what}. Its process keeps running and may register again.`;
 }

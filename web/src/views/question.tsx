@@ -19,7 +19,7 @@ import { duration } from "../words/time.ts";
 
 /** The log records answers from this page under this name. */
 const answerer = "dashboard";
-/** Fewer choices than these are all shown; more are in a list that opens. */
+/** Up to this many choices are shown as radio buttons; more are shown in a drop-down list. */
 const radiosMax = 5;
 
 export function QuestionBox({

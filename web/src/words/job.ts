@@ -36,14 +36,14 @@ export function wordsOfCost({ currency, total, own, children, cap, reserved }: J
   readonly bound: string;
   /** `, $0.50 set aside`. */
   readonly aside: string;
-  /** `, $0.25 of it by jobs that it delegated to`. */
+  /** `, including $0.25 of delegated jobs`. */
   readonly parts: string;
 } {
   const money = (amount: string): string => moneyOf(amount, currency);
   const isSome = (amount: string | undefined): amount is string => Number(amount ?? 0) > 0;
   const delegated = isSome(own)
-    ? `${money(children ?? "0")} of it by jobs that it delegated to`
-    : "all of it by jobs that it delegated to";
+    ? `including ${money(children ?? "0")} of delegated jobs`
+    : "all of it by delegated jobs";
   return {
     spent: money(total),
     bound: cap === undefined ? "" : money(cap),
