@@ -12,7 +12,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export type Program = {
   /** The start of the directory's name. */
   readonly name: string;
-  /** What decides the content: another version is made in another directory. */
+  /** Identifies the content. Each version is made in its own directory. */
   readonly version: string;
   /** Fills the private directory. Paths inside must not depend on its name. */
   readonly make: (directory: string) => Promise<void>;

@@ -148,7 +148,7 @@ export class Stage implements AsyncDisposable {
     return address;
   }
 
-  /** The path without the Node of this checkout: plugins run on the one that the user has. */
+  /** `PATH` without the checkout's own Node, because plugins run on the user's Node. */
   get pathOfUser(): string {
     const places = this.env["PATH"]?.split(":") ?? [];
     return places.filter((place) => !place.endsWith("node_modules/.bin")).join(":");
@@ -259,7 +259,7 @@ export class Stage implements AsyncDisposable {
 
 type Running = {
   readonly pid: number;
-  /** Its words and then its environment: the directory of a stage is in one or the other. */
+  /** The command line and the environment of the process. One of them contains the directory of its stage. */
   readonly text: string;
 };
 

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { cached } from "../cache.ts";
 
 export type Wanted = {
-  /** Of the directory that holds them. */
+  /** The start of the name of the directory that the packages are installed into. */
   readonly name: string;
   /** As pip says it. */
   readonly packages: readonly string[];

@@ -183,7 +183,7 @@ export class AnyWork {
       type: "job.submit",
       jobId: jobId(mint("job_")),
       principal: parent && random.chance(90) ? parent.principal : principal,
-      // Through another door there is no session, and need not be a trace.
+      // A job that was not submitted over ARCP has no session, and may have no trace id.
       ...(random.chance(80) && {
         sessionId: sessionId(session?.id ?? "sess_none"),
         requestId: mint("q"),

@@ -33,7 +33,7 @@ type Spend = {
 };
 
 type Tree = {
-  /** Which of the jobs before it each one descends from; the first has no parent. */
+  /** For each job, the index of its parent, which is an earlier job. The first job has no parent. */
   readonly parents: readonly number[];
   /** Which have a budget in dollars, if their parent has one. */
   readonly budgeted: readonly boolean[];

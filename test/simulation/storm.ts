@@ -165,7 +165,7 @@ export class Storm {
   #asking = new Set<AskCall>();
   /** Answers of which somebody was told that they count, by question. */
   readonly #acknowledged = new Map<string, string>();
-  /** Under which keys, each with its question: a retry under the same key is no second answer. */
+  /** Question id and key of each acknowledged answer that had a key. A retry with the same key must not be refused. */
   readonly #acknowledgedKeys = new Set<string>();
   #hasBurst = false;
   readonly #damaged = new Set<string>();
