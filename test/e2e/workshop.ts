@@ -10,6 +10,8 @@ export class Workshop implements AsyncDisposable {
   readonly url: string;
   /** Lets one browser see and act. */
   readonly link: string;
+  /** Where ARCP clients connect, and the token that they need. */
+  readonly arcp: { readonly url: string; readonly token: string };
   readonly #daemon: Daemon;
   readonly #client: ARCPClient;
 
@@ -19,6 +21,7 @@ export class Workshop implements AsyncDisposable {
       version: "0.0.0",
       grpc: [{ host: "127.0.0.1", port: 0 }],
       http: [{ host: "127.0.0.1", port: 0 }],
+      arcp: { places: [{ host: "127.0.0.1", port: 0 }], isOptional: false },
       isHttpOptional: false,
       isAnyHostAllowed: false,
       token,
@@ -29,13 +32,14 @@ export class Workshop implements AsyncDisposable {
     });
     const [here, there] = pairMemoryTransports();
     daemon.work.accept(there);
-    return new Workshop(daemon, await ARCPClient.connect(here, { token }));
+    return new Workshop(daemon, token, await ARCPClient.connect(here, { token }));
   }
 
-  private constructor(daemon: Daemon, client: ARCPClient) {
-    const [place] = daemon.http;
-    assert(place && "port" in place);
-    this.url = `http://127.0.0.1:${place.port}`;
+  private constructor(daemon: Daemon, token: string, client: ARCPClient) {
+    const [http, arcp] = [daemon.http[0], daemon.arcp[0]];
+    assert(http && "port" in http && arcp && "port" in arcp);
+    this.url = `http://127.0.0.1:${http.port}`;
+    this.arcp = { url: `ws://127.0.0.1:${arcp.port}/arcp`, token };
     this.link = this.url + daemon.makeLink();
     this.#daemon = daemon;
     this.#client = client;
