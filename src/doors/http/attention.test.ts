@@ -100,6 +100,25 @@ test("an agent that was not heard since the restart is missed since then, not si
   assert.deepEqual([heard.lastHeartbeatAtMs, heard.unheardSinceMs], [clock.nowMs(), undefined]);
 });
 
+test("an agent that registered over HTTP is dead two ttls and 5 s after a restart, unless it is heard", async () => {
+  const log = new MemoryLog();
+  const clock = new ManualClock();
+  const ids: string[] = [];
+  {
+    await using before = await openTestDoor({ log, clock });
+    for (const name of ["silent", "heard"]) ids.push((await register(before, name, 10_000)).id);
+  }
+  const [silent = "", heard = ""] = ids;
+  await using to = await openTestDoor({ log, clock });
+  const liveness = async (): Promise<string> =>
+    (await to.done("getAgent", { agentId: silent })).liveness;
+  await passWithHeartbeats(to, heard, 24_000);
+  assert.equal(await liveness(), "unreachable");
+  await passWithHeartbeats(to, heard, 2_000);
+  assert.equal(await liveness(), "dead");
+  assert.equal((await to.done("getAgent", { agentId: heard })).liveness, "alive");
+});
+
 test("who was lost more than a day ago needs nobody any more", async () => {
   let lostAtMs = 0;
   await using to = await openTestDoor({
