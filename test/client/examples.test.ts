@@ -5,8 +5,11 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import { connect } from "../../src/client/index.ts";
 import { startDaemon } from "../../src/embedded.ts";
 import { temporaryDirectory } from "../../src/testing/temporary.ts";
+import { until } from "../e2e/processes.ts";
+import { RestartableDaemon } from "./daemon.ts";
 
 const run = promisify(execFile);
 
@@ -89,4 +92,40 @@ test("other examples run beside the demo, payer goes on with an answer, and the 
     await Array.fromAsync(client.tasks.list({ state: ["pending", "claimed", "dead"] })),
     [],
   );
+});
+
+test("the demo survives an outage of the daemon, and the loss of its agents", async () => {
+  await using daemon = await RestartableDaemon.start();
+  const { url, token } = daemon;
+  await using client = await connect({ url, token });
+  const env = { ...process.env, TIPSTAFF_URL: url, TIPSTAFF_TOKEN: token };
+  const words = ["--conditions=@tipstaff/source", "examples/demo/main.ts"];
+  const demo = spawn(process.execPath, words, { env, stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(demo, "exit");
+  const lines: string[] = [];
+  createInterface({ input: demo.stdout }).on("line", (line) => lines.push(line));
+  const listAlive = () => Array.fromAsync(client.agents.list({ liveness: ["alive"] }));
+  try {
+    const before = await until(async () => {
+      const agents = await listAlive();
+      return agents.length === 12 && agents.map(({ id }) => id);
+    }, "the demo to begin");
+    await daemon.restart();
+    const restartedAtMs = Date.now();
+    await until(async () => {
+      const heard = (await listAlive()).filter(
+        ({ id, lastHeartbeatAtMs }) => before.includes(id) && lastHeartbeatAtMs >= restartedAtMs,
+      );
+      return heard.length >= 11;
+    }, "the daemon to hear the same agents again");
+
+    const mailer = (await listAlive()).find(({ card }) => card.name === "mailer");
+    await client.call("deregisterAgent", { agentId: mailer?.id ?? "" });
+    await until(() => lines.includes("waiting for the daemon"), "the demo to notice");
+    await until(async () => (await listAlive()).length === 12, "the demo to begin again");
+    assert.equal(demo.exitCode, null);
+  } finally {
+    demo.kill("SIGINT");
+    await ended;
+  }
 });
