@@ -128,3 +128,41 @@ test("a schema and an answer that are dear to compare are refused soon", () => {
   assert.match(problemOfAnswer(schema, answer(16_000)) ?? "", /too large to be checked/);
   assert(performance.now() - startedMs < 2_000);
 });
+
+test("a schema with long lists is checked soon against an answer with many values", () => {
+  const count = (length: number): readonly number[] => Array.from({ length }, (_, index) => index);
+  const many = (length: number, part: unknown): readonly unknown[] => Array(length).fill(part);
+  const names = Object.fromEntries(count(9_000).map((name) => [`k${name}`, 0]));
+  const cases: readonly (readonly [
+    schema: object,
+    answer: unknown,
+    problem: RegExp | undefined,
+  ])[] = [
+    [{ enum: count(limits.enumMax) }, many(21_000, {}), /^must be one of 0, 1, 2/],
+    [{ enum: count(limits.enumMax) }, many(1_000_000, {}), /too large to be checked/],
+    [{ items: { enum: count(limits.enumMax) } }, count(limits.enumMax), undefined],
+    [{ items: { anyOf: [{ enum: count(1_000) }, {}] } }, many(21_000, {}), undefined],
+    [{ items: { anyOf: [{ const: count(1_000) }, {}] } }, many(21_000, {}), undefined],
+    [{ anyOf: many(250, { uniqueItems: true }) }, many(21_000, {}), /too large/],
+    [{ items: { type: many(1_200, "number") } }, many(21_000, 7), /too large/],
+    [{ items: { required: many(3_500, "a") } }, many(8_000, { a: 1 }), /too large/],
+    [{ anyOf: many(250, { maxProperties: 0 }) }, names, /too large/],
+    [{ anyOf: many(250, { maxLength: 1 }) }, "x".repeat(65_000), /too large/],
+  ];
+  const startedMs = performance.now();
+  for (const [schema, answer, problem] of cases) {
+    const found = problemOfAnswer(schema, answer);
+    if (problem) assert.match(found ?? "", problem);
+    else assert.equal(found, undefined);
+  }
+  assert(performance.now() - startedMs < 3_000);
+});
+
+test("an answer that is nested too deep to be compared is refused", () => {
+  const nested = (depth: number): unknown => JSON.parse("[".repeat(depth) + "]".repeat(depth));
+  const deepest = limits.valueDepthMax + 1;
+  assert.equal(problemOfAnswer({ enum: [nested(deepest)] }, nested(deepest)), undefined);
+  for (const depth of [deepest + 1, 30_000]) {
+    assert.match(problemOfAnswer({ enum: [1] }, nested(depth)) ?? "", /too large to be checked/);
+  }
+});

@@ -124,16 +124,21 @@ function* within(schema: Fields): Generator<readonly [path: string, schema: unkn
 
 /** What is wrong with an answer, and where; undefined if the schema allows it. Expects a schema without problems. */
 export function problemOfAnswer(schema: unknown, answer: unknown): string | undefined {
-  const work = { left: limits.stepsMax };
+  const work: Work = { left: limits.stepsMax, allowed: new Map() };
   const problem = check(schema, answer, { path: "", work });
   return work.left < 0 ? "is too large to be checked against the schema" : problem;
 }
 
-type At = {
-  readonly path: string;
+type At = { readonly path: string; readonly work: Work };
+
+type Work = {
   /** How many steps are left: a hostile schema and answer together must not keep the process busy. */
-  readonly work: { left: number };
+  left: number;
+  /** The values that `enum` and `const` of a schema allow, printed once. */
+  readonly allowed: Map<Fields, readonly Allowed[]>;
 };
+
+type Allowed = { readonly texts: ReadonlySet<string>; readonly problem: Problem };
 
 function check(schema: unknown, value: unknown, at: At): string | undefined {
   const { path, work } = at;
@@ -153,29 +158,50 @@ function here(text: string): Problem {
 function checkHere(schema: unknown, value: unknown, at: At): Problem | undefined {
   if (schema === false) return here("no value is valid here: the schema is false");
   if (!isFields(schema)) return undefined;
-  const { type, enum: allowed } = schema;
+  const { type } = schema;
   const types = Array.isArray(type) ? type : type === undefined ? [] : [type];
+  readMany(at.work, types.length);
   if (types.length > 0 && !types.some((one) => isOf(one, value))) {
     return here(`must be ${types.map(inWords).join(" or ")}`);
   }
-  if (Array.isArray(allowed) && !allowed.some((one) => isSame(one, value))) {
-    return here(`must be one of ${allowed.map((one) => JSON.stringify(one)).join(", ")}`);
-  }
-  if (Object.hasOwn(schema, "const") && !isSame(schema["const"], value)) {
-    return here(`must be ${JSON.stringify(schema["const"])}`);
-  }
-  return problemWithin(schema, value, at) ?? checkCombined(schema, value, at);
+  return (
+    checkAllowed(schema, value, at) ??
+    problemWithin(schema, value, at) ??
+    checkCombined(schema, value, at)
+  );
+}
+
+function checkAllowed(schema: Fields, value: unknown, { work }: At): Problem | undefined {
+  const known = work.allowed.get(schema) ?? allowedBy(schema, work);
+  work.allowed.set(schema, known);
+  if (known.length === 0) return undefined;
+  const text = print(value, work);
+  return known.find(({ texts }) => !texts.has(text))?.problem;
+}
+
+function allowedBy(schema: Fields, work: Work): readonly Allowed[] {
+  const allow = (values: readonly unknown[], words: string): Allowed => {
+    const texts = new Set(values.map((one) => print(one, work)));
+    return { texts, problem: here(words + values.map((one) => JSON.stringify(one)).join(", ")) };
+  };
+  const { enum: values, const: only } = schema;
+  return [
+    ...(Array.isArray(values) ? [allow(values, "must be one of ")] : []),
+    ...(Object.hasOwn(schema, "const") ? [allow([only], "must be ")] : []),
+  ];
 }
 
 function problemWithin(schema: Fields, value: unknown, at: At): Problem | undefined {
-  if (typeof value === "string") return checkText(schema, value);
+  if (typeof value === "string") return checkText(schema, value, at);
   if (typeof value === "number") return checkNumber(schema, value);
   if (Array.isArray(value)) return checkItems(schema, value, at);
   return isFields(value) ? checkFields(schema, value, at) : undefined;
 }
 
-function checkText(schema: Fields, text: string): Problem | undefined {
+function checkText(schema: Fields, text: string, { work }: At): Problem | undefined {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema;
+  if (minLength === 0 && maxLength === Number.POSITIVE_INFINITY) return undefined;
+  readMany(work, text.length);
   const length = [...text].length;
   if (length < Number(minLength)) return here(`must have at least ${minLength} characters`);
   if (length > Number(maxLength)) return here(`must have at most ${maxLength} characters`);
@@ -203,8 +229,9 @@ function checkItems(schema: Fields, items: readonly unknown[], at: At): Problem 
   const { minItems = 0, maxItems = Number.POSITIVE_INFINITY, uniqueItems } = schema;
   if (items.length < Number(minItems)) return here(`must have at least ${minItems} items`);
   if (items.length > Number(maxItems)) return here(`must have at most ${maxItems} items`);
-  if (uniqueItems === true && new Set(items.map(canonical)).size < items.length) {
-    return here("must not have the same item twice");
+  if (uniqueItems === true) {
+    const different = new Set(items.map((item) => print(item, at.work, 1)));
+    if (different.size < items.length) return here("must not have the same item twice");
   }
   const first = listOf(schema["prefixItems"]);
   for (const [index, item] of items.entries()) {
@@ -218,11 +245,13 @@ function checkItems(schema: Fields, items: readonly unknown[], at: At): Problem 
 function checkFields(schema: Fields, fields: Fields, at: At): Problem | undefined {
   const { minProperties = 0, maxProperties = Number.POSITIVE_INFINITY } = schema;
   const names = Object.keys(fields);
+  const required = listOf(schema["required"]);
+  readMany(at.work, names.length + required.length);
   if (names.length < Number(minProperties))
     return here(`must have at least ${minProperties} fields`);
   if (names.length > Number(maxProperties))
     return here(`must have at most ${maxProperties} fields`);
-  const missing = listOf(schema["required"]).find((name) => !Object.hasOwn(fields, String(name)));
+  const missing = required.find((name) => !Object.hasOwn(fields, String(name)));
   if (missing !== undefined) return here(`${missing} is missing`);
   const properties = isFields(schema["properties"]) ? schema["properties"] : {};
   for (const name of names) {
@@ -301,14 +330,19 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-function isSame(one: unknown, other: unknown): boolean {
-  return one === other || canonical(one) === canonical(other);
+/** What takes a small part of a step each: names, types and characters. A few of them belong to the step itself. */
+function readMany(work: Work, count: number): void {
+  work.left -= Math.floor(count / limits.readsOfStep);
 }
 
-/** The same text for equal values, whatever the order of their fields. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+/** The same text for equal values, whatever the order of their fields. Each value inside it is a step. */
+function print(value: unknown, work: Work, depth = 0): string {
+  if (depth > 0) work.left -= 1;
+  if (depth > limits.valueDepthMax) work.left = -1;
+  if (work.left < 0) return "";
+  const inner = (one: unknown): string => print(one, work, depth + 1);
+  if (Array.isArray(value)) return `[${value.map(inner).join()}]`;
   if (!isFields(value)) return JSON.stringify(value) ?? "null";
   const names = Object.keys(value).sort();
-  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join()}}`;
+  return `{${names.map((name) => `${JSON.stringify(name)}:${inner(value[name])}`).join()}}`;
 }
