@@ -2,14 +2,17 @@
  * The runtime and its workers on a plane, for whichever doors jobs come through. It is opened once, and every door is
  * given the same: an ARCP client sees the jobs that were submitted over HTTP, and the other way round.
  */
-import { randomBytes, randomFillSync } from "node:crypto";
-import type { Clock, Outcome, Plane } from "./plane/index.ts";
+import { randomFillSync } from "node:crypto";
+import type { AnswerQuestion } from "./core/index.ts";
+import type { Caller, Clock, Outcome, Plane } from "./plane/index.ts";
 import {
   type IdKind,
   type JobRequest,
+  newQuestionId,
   Runtime,
   type RuntimeOptions,
   type Submitted,
+  submitAnswer,
 } from "./runtime/index.ts";
 import { RemoteWorkers, type RemoteWorkersOptions } from "./runtime/remote/index.ts";
 import { monotonicUlids } from "./wire/arcp/index.ts";
@@ -39,6 +42,13 @@ export class Work {
     return this.runtime.submit(request);
   }
 
+  /** Answers a question of a job or an agent. Resolves when that is durable. */
+  async answer(answer: Omit<AnswerQuestion, "type">, caller: Caller): Promise<Outcome<undefined>> {
+    const outcome = submitAnswer(this.plane, answer, caller, () => undefined);
+    await this.plane.read(() => undefined);
+    return outcome;
+  }
+
   /** How many workers that offer an agent, by its full name, are connected. */
   workersOf(agent: string): number {
     return this.runtime.workersOf(agent);
@@ -58,9 +68,8 @@ export function openWork(plane: Plane, options: WorkOptions): Work {
   const { mayWork = () => false, workerGraceMs, ...rest } = options;
   const { clock } = options;
   const newUlid = monotonicUlids({ nowMs: () => clock.nowMs(), fill: randomFillSync });
-  // The ids of questions are short, because people type them.
   const newId = (kind: IdKind): string =>
-    `${prefixes[kind]}_${kind === "question" ? randomBytes(6).toString("hex") : newUlid()}`;
+    kind === "question" ? newQuestionId() : `${prefixes[kind]}_${newUlid()}`;
   const runtime = new Runtime({ ...rest, plane, newId });
   const remoteWorkers = new RemoteWorkers(runtime, {
     clock,
@@ -70,12 +79,11 @@ export function openWork(plane: Plane, options: WorkOptions): Work {
   return new Work(runtime, remoteWorkers);
 }
 
-const prefixes: Readonly<Record<IdKind, string>> = {
+const prefixes: Readonly<Record<Exclude<IdKind, "question">, string>> = {
   job: "job",
   result: "res",
   call: "call",
   delegate: "del",
   reservation: "rsv",
   credential: "cred",
-  question: "q",
 };

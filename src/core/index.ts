@@ -142,6 +142,7 @@ export { type Dismissal, dismissalOf } from "./needs.ts";
 export { type Observed, type ObservedState, observedStates } from "./observed.ts";
 export {
   type Answerer,
+  type AnswerQuestion,
   type Asker,
   type AskerName,
   type AskQuestion,

@@ -43,7 +43,7 @@ export type Expected =
   | { readonly of: "text" }
   /** One of these strings. */
   | { readonly of: "choice"; readonly choices: readonly string[] }
-  /** Whatever a JSON Schema allows. Doors check the schema and the answer; here both are text. */
+  /** Whatever a JSON Schema allows. The runtime checks schema and answer before they get here; here both are text. */
   | { readonly of: "json"; readonly schema: string }
   /** `{"granted":true}`, or `{"granted":false,"reason":"…"}` where the reason may be left out. */
   | { readonly of: "scope"; readonly scope: ScopeRequest };

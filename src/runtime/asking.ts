@@ -2,11 +2,15 @@
  * Questions of jobs to people. The question is an entry of the log; here a job waits for its answer. A job that runs
  * again and asks the same under the same key gets the stored answer, or goes on waiting for the open question.
  */
+import { randomBytes } from "node:crypto";
 import {
   type Expected,
   findQuestion,
   type JobId,
   type Question,
+  type QuestionId,
+  type Refused,
+  refuse,
   type ScopeMode,
   type ScopeRequest,
   scopeModes,
@@ -225,20 +229,38 @@ export function readAsk(
   return {
     key: readKey(key, options.key),
     prompt: readText("prompt", prompt),
-    expects: readExpected(choices, schema),
+    expects: requireExpected(choices, schema),
     timeoutMs: readMs("timeoutMs", timeoutMs),
   };
 }
 
-function readExpected(choices: unknown, schema: unknown): Expected {
+function requireExpected(choices: unknown, schema: unknown): Expected {
+  const read = readExpected(choices, schema);
+  if (read.refusal) throw toWorkError(read.refusal);
+  return read.expects;
+}
+
+/** What a valid answer is, from the `choices` or the `schema` of an asker at any door; a text if there are neither. */
+export function readExpected(
+  choices: unknown,
+  schema: unknown,
+): { readonly expects: Expected; readonly refusal?: never } | Refused {
   if (choices !== undefined && schema !== undefined) {
-    throw invalid("schema", "cannot be given together with choices");
+    return refuseInvalid("schema", "cannot be given together with choices");
   }
-  if (choices !== undefined) return { of: "choice", choices: readTexts("choices", choices) };
-  if (schema === undefined) return { of: "text" };
+  if (choices !== undefined) {
+    if (!isTexts(choices)) return refuseInvalid("choices", "must be a list of strings");
+    return { expects: { of: "choice", choices: [...choices] } };
+  }
+  if (schema === undefined) return { expects: { of: "text" } };
   const problem = problemOfSchema(schema);
-  if (problem !== undefined) throw invalid("schema", problem);
-  return { of: "json", schema: JSON.stringify(schema) };
+  if (problem !== undefined) return refuseInvalid("schema", problem);
+  return { expects: { of: "json", schema: JSON.stringify(schema) } };
+}
+
+/** Short, because people type it. */
+export function newQuestionId(): QuestionId {
+  return toQuestionId(`q_${randomBytes(6).toString("hex")}`);
 }
 
 /** The same for `ctx.requestScope`. */
@@ -297,9 +319,12 @@ function readText(path: string, value: unknown): string {
 }
 
 function readTexts(path: string, value: unknown): readonly string[] {
-  const isList = Array.isArray(value) && value.every((item) => typeof item === "string");
-  if (isList) return [...value];
+  if (isTexts(value)) return [...value];
   throw invalid(path, "must be a list of strings");
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
 }
 
 function readMode(mode: unknown = "read_only"): ScopeMode {
@@ -315,5 +340,9 @@ function readMs(path: string, value: unknown, factor = 1): number {
 }
 
 function invalid(path: string, problem: string): WorkError {
-  return new WorkError("invalid_argument", `${path}: ${problem}`, { details: { path } });
+  return toWorkError(refuseInvalid(path, problem).refusal);
+}
+
+function refuseInvalid(path: string, problem: string): Refused {
+  return refuse("invalid_argument", `${path}: ${problem}`, { path });
 }

@@ -1,11 +1,14 @@
-export type {
-  Answered,
-  AskOptions,
-  AskSchemaOptions,
-  GrantedScope,
-  ScopeRequestOptions,
-  Signals,
-  Wish,
+export { submitAnswer } from "./answering.ts";
+export {
+  type Answered,
+  type AskOptions,
+  type AskSchemaOptions,
+  type GrantedScope,
+  newQuestionId,
+  readExpected,
+  type ScopeRequestOptions,
+  type Signals,
+  type Wish,
 } from "./asking.ts";
 export { Attempt, readWord } from "./attempt.ts";
 export { Catalogue, fullName, type Listed, type Offer } from "./catalogue.ts";

@@ -29,6 +29,9 @@ async function live(log: Log, release: Promise<unknown>) {
   work.runtime.registerAgent("asker", (input, context) =>
     context.ask(String(input), { choices: ["ship it", "wait"] }),
   );
+  work.runtime.registerAgent("counter", (input, context) =>
+    context.ask(String(input), { schema: { type: "integer" } }),
+  );
   const stop = async (): Promise<void> => {
     await work.close({ graceMs: 0 });
     await opened[Symbol.asyncDispose]();
@@ -133,6 +136,24 @@ test("a question of a job is among its events, and the first answer wins", async
     'status {"phase":"running"}',
     'end success "ship it"',
   ]);
+  await stop();
+});
+
+test("an answer that the schema of the question does not allow is refused, and another one wins", async () => {
+  const { work, stop } = await live(new MemoryLog(), Promise.resolve());
+  const { lines, connection } = connect(work);
+  await connection.receive('submit trip counter "How many?"');
+  const [, id] = lines.splice(0)[0]?.split(" ") ?? [];
+  const following = connection.receive(`follow ${id} 0`);
+  await waitUntil(() => lines.length === 3);
+  const [, question] = /"question_id":"([^"]+)"/.exec(lines[1] ?? "") ?? [];
+  const other = connect(work);
+  await other.connection.receive(`answer ${question} "abc"`);
+  await other.connection.receive(`answer ${question} 7`);
+  await following;
+  assert.match(other.lines[0] ?? "", /^refused answer_invalid .*must be a whole number$/);
+  assert.equal(other.lines[1], `answered ${question}`);
+  assert.match(lines.at(-1) ?? "", /^\d+ end success 7$/);
   await stop();
 });
 

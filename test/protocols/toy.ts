@@ -8,7 +8,7 @@
  *     answer <question> <JSON>           →  answered <question>
  *     anything else, or a refusal        →  refused <code> <message>
  *
- * Questions of jobs are among their events; the core checks answers, all but those to a JSON Schema.
+ * Questions of jobs are among their events. Work checks answers, and the core decides which one wins.
  * A client that comes back follows the job from the last sequence that it has seen: nothing is told twice or left out,
  * whether the connection or the process was another.
  */
@@ -71,10 +71,9 @@ export class ToyConnection implements Disposable {
   async #answer(id: string, answer: string): Promise<void> {
     const principal = this.#principal;
     const by = { name: principal, principal };
-    const { refusal } = await this.#work.plane.submit(
-      { type: "question.answer", questionId: questionId(id), answer, by },
+    const { refusal } = await this.#work.answer(
+      { questionId: questionId(id), answer, by },
       { actor: `principal/${principal}` },
-      () => undefined,
     );
     if (refusal) this.#refuse(refusal);
     else this.#send(`answered ${id}`);

@@ -7,7 +7,7 @@ import {
   questionId as toQuestionId,
 } from "../../core/index.ts";
 import type { Plane } from "../../plane/index.ts";
-import { problemOfAnswer } from "../../wire/answer-schema/index.ts";
+import { submitAnswer } from "../../runtime/index.ts";
 import type { JsonObject, QuestionAnswer } from "../../wire/arcp/index.ts";
 
 export type Answerer = {
@@ -35,26 +35,15 @@ export function answerQuestion(
     const message = `there is no question ${questionId} of job ${jobId}`;
     return refused({ code: "question_not_found", message });
   }
-  const problem = question.state === "open" ? problemOf(question, answer) : undefined;
-  if (problem !== undefined) {
-    const message = `question ${questionId}: the answer is not valid: ${problem}`;
-    return refused({ code: "answer_invalid", message });
-  }
-  const command = {
-    type: "question.answer",
+  const given = {
     questionId: id,
     answer: JSON.stringify(answer),
     by,
     ...(key !== undefined && { key }),
-  } as const;
-  const outcome = plane.carryOut(command, { actor: `principal/${principal}` }, (state) => ({
-    needs: state.lastSequence,
-  }));
+  };
+  const caller = { actor: `principal/${principal}` };
+  const outcome = submitAnswer(plane, given, caller, ({ lastSequence: needs }) => ({ needs }));
   return outcome.refusal ? refused(outcome.refusal) : outcome.value;
-}
-
-function problemOf({ expects }: Question, answer: unknown): string | undefined {
-  return expects.of === "json" ? problemOfAnswer(JSON.parse(expects.schema), answer) : undefined;
 }
 
 /** ARCP has one code for every invalid request. The details have our code, and the message says who answered first. */

@@ -1,15 +1,7 @@
 /** Operations on questions to people: list, get and answer; and for agents: ask and withdraw. */
-import { randomBytes } from "node:crypto";
-import {
-  agentId,
-  type Expected,
-  findQuestion as findByKey,
-  type Question,
-  questionId,
-} from "../../../core/index.ts";
+import { agentId, findQuestion as findByKey, questionId } from "../../../core/index.ts";
 import type { Plane } from "../../../plane/index.ts";
-import { problemOfAnswer, problemOfSchema } from "../../../wire/answer-schema/index.ts";
-import type * as api from "../../../wire/api/index.ts";
+import { newQuestionId, readExpected, submitAnswer } from "../../../runtime/index.ts";
 import type { Call, Handlers, Reply } from "../operations.ts";
 import { encodeQuestion, findQuestion, listQuestions } from "../questions.ts";
 import { answer, refused, submit } from "./answer.ts";
@@ -28,33 +20,30 @@ export function questionHandlers(
       return value ? { value } : noQuestion(id);
     },
     answerQuestion: async ({ questionId: id, answer: said, by = "local" }, { caller, key }) => {
-      const asked = await plane.read(({ questions }) => questions.byId.get(questionId(id)));
-      const problem = asked?.state === "open" ? problemOf(asked, said) : undefined;
-      if (problem !== undefined) {
-        return refused("answer_invalid", `question ${id}: the answer is not valid: ${problem}`);
-      }
-      const command = {
-        type: "question.answer",
+      const given = {
         questionId: questionId(id),
         answer: JSON.stringify(said),
         by: { name: by },
         ...(key !== undefined && { key }),
-      } as const;
-      return submit(plane, command, caller, (state) => findQuestion(state, id));
+      };
+      const outcome = submitAnswer(plane, given, caller, (state) => findQuestion(state, id));
+      await plane.read(() => undefined);
+      return answer(plane, outcome);
     },
-    askQuestion: async ({ agentId: id, waitMs = 0, timeoutMs, prompt, ...wanted }, call) => {
-      const expects = decodeExpected(wanted);
-      if (typeof expects === "string") return refused("invalid_argument", expects);
-      const minted = `q_${randomBytes(6).toString("hex")}`;
+    askQuestion: async (input, call) => {
+      const { agentId: id, waitMs = 0, timeoutMs, prompt, choices, schema } = input;
+      const expected = readExpected(choices, schema);
+      if (expected.refusal) return answer(plane, expected);
+      const minted = newQuestionId();
       const { key = minted, caller } = call;
       const asker = { of: "agent", agentId: agentId(id) } as const;
       const command = {
         type: "question.ask",
-        questionId: questionId(minted),
+        questionId: minted,
         asker,
         key,
         prompt,
-        expects,
+        expects: expected.expects,
         ...(timeoutMs !== undefined && { timeoutMs }),
       } as const;
       const outcome = await plane.submit(command, caller, ({ questions }) =>
@@ -92,24 +81,6 @@ async function untilClosed(
   } catch (reason) {
     if (!signal.aborted) throw reason;
   }
-}
-
-function problemOf({ expects }: Question, said: unknown): string | undefined {
-  return expects.of === "json" ? problemOfAnswer(JSON.parse(expects.schema), said) : undefined;
-}
-
-/** What kind of answer the asker expects, or why that is not valid. */
-function decodeExpected({
-  choices,
-  schema,
-}: Pick<api.Input<"askQuestion">, "choices" | "schema">): Expected | string {
-  if (choices && schema !== undefined) return "schema: cannot be given together with choices";
-  if (choices) return { of: "choice", choices };
-  if (schema === undefined) return { of: "text" };
-  const problem = problemOfSchema(schema);
-  return problem === undefined
-    ? { of: "json", schema: JSON.stringify(schema) }
-    : `schema: ${problem}`;
 }
 
 function noQuestion(id: string): Reply<never> {
