@@ -343,6 +343,83 @@ test("a cancelled job unwinds without waiting for a slot", async () => {
   await working;
 });
 
+test("a job with two open questions leaves its slot to others until both are closed", async () => {
+  await using scene = await TestRuntime.open();
+  const steps: string[] = [];
+  const release = Promise.withResolvers<void>();
+  using _agent = scene.runtime.registerAgent(
+    "agent",
+    async (input, context) => {
+      if (input === "works") {
+        steps.push("another began");
+        await release.promise;
+        steps.push("another ended");
+        return;
+      }
+      const ask = async (prompt: string): Promise<void> => {
+        steps.push(`${prompt} ${await context.ask(prompt)}`);
+      };
+      await Promise.all([ask("first?"), ask("second?")]);
+    },
+    { jobsAtOnce: 1 },
+  );
+  const asking = scene.ask({ input: '"asks"' });
+  const ending = scene.runtime.ending(asking);
+  const [first, second] = await openOf(scene, asking);
+  assert(first && second);
+  await answer(scene, first, "one");
+  await turns();
+  const working = scene.runtime.ending(scene.ask({ input: '"works"' }));
+  await turns();
+  assert.deepEqual(steps, ["first? one", "another began"]);
+  await answer(scene, second, "two");
+  await turns();
+  release.resolve();
+  await Promise.all([working, ending]);
+  assert.deepEqual(steps, ["first? one", "another began", "another ended", "second? two"]);
+});
+
+test("a job that asks again while it waits for a slot gives up its place in the queue for slots", async () => {
+  await using scene = await TestRuntime.open();
+  const steps: string[] = [];
+  const release = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+  const more = Promise.withResolvers<void>();
+  using _agent = scene.runtime.registerAgent(
+    "agent",
+    async (input, context) => {
+      if (typeof input === "number") {
+        steps.push(`job ${input} began`);
+        await release[input === 0 ? 0 : 1].promise;
+        return;
+      }
+      const ask = async (prompt: string): Promise<void> => {
+        steps.push(`${prompt} ${await context.ask(prompt)}`);
+      };
+      await Promise.all([ask("first?"), more.promise.then(() => ask("second?"))]);
+    },
+    { jobsAtOnce: 1 },
+  );
+  const asking = scene.ask({ input: '"asks"' });
+  const ending = scene.runtime.ending(asking);
+  const first = await openOne(scene, asking);
+  const working = [0, 1].map((input) => scene.runtime.ending(scene.ask({ input: `${input}` })));
+  await turns();
+  await answer(scene, first, "one");
+  await turns();
+  assert.deepEqual(steps, ["job 0 began"], "the worker is full");
+  more.resolve();
+  const second = await openOne(scene, asking);
+  assert.deepEqual(steps, ["job 0 began", "first? one"]);
+  release[0].resolve();
+  await turns();
+  assert.deepEqual(steps, ["job 0 began", "first? one", "job 1 began"]);
+  release[1].resolve();
+  await Promise.all(working);
+  await answer(scene, second, "two");
+  await ending;
+  assert.equal(steps.at(-1), "second? two");
+});
+
 /** A runtime whose process is killed: of what its disk has not synced, an arbitrary part survives. */
 async function startOn(disk: SimulatedDisk): Promise<{ scene: TestRuntime; kill: () => void }> {
   let isKilled = false;

@@ -99,6 +99,8 @@ export type AskingOptions = {
 
 export class Asking {
   readonly #options: AskingOptions;
+  /** How many questions each attempt waits for. */
+  readonly #waits = new WeakMap<Attempt, number>();
 
   constructor(options: AskingOptions) {
     this.#options = options;
@@ -138,19 +140,27 @@ export class Asking {
     );
   }
 
-  /** A run that waits for a person leaves its slot to another. Once its job is cancelled, it unwinds without waiting. */
+  /**
+   * A job that waits for people leaves its slot to another until none of its questions is open. What it does after an
+   * earlier answer needs no slot. Once it is cancelled, it unwinds without waiting for one.
+   */
   async #outsideSlot<Value>(
     voice: Attempt,
     signal: AbortSignal,
     wait: () => Promise<Value>,
   ): Promise<Value> {
-    const { jobId } = voice;
-    this.#options.pause(jobId);
+    if (this.#countWait(voice, 1) === 1) this.#options.pause(voice.jobId);
     try {
       return await wait();
     } finally {
-      await this.#resume(voice, signal);
+      if (this.#countWait(voice, -1) === 0) await this.#resume(voice, signal);
     }
+  }
+
+  #countWait(voice: Attempt, by: 1 | -1): number {
+    const count = (this.#waits.get(voice) ?? 0) + by;
+    this.#waits.set(voice, count);
+    return count;
   }
 
   /** Rejects with the signal's reason. */

@@ -102,11 +102,12 @@ export class Line {
     return worker;
   }
 
-  /** Its worker keeps it, and has room for another meanwhile. */
+  /** Its worker keeps it, and has room for another meanwhile. If the job waits for a slot, it stops waiting. */
   pause(jobId: JobId): void {
     const worker = this.#runs.get(jobId);
     if (!worker) return;
     this.#workers.get(worker)?.delete(jobId);
+    this.#settle(worker, jobId);
     this.#readmit(worker);
   }
 
