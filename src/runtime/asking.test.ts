@@ -11,6 +11,7 @@ import { checkEvent } from "../wire/work/index.ts";
 import type { RunContext } from "./context.ts";
 import { WorkError } from "./errors.ts";
 import { limits } from "./limits.ts";
+import type { Work } from "./worker.ts";
 
 /** The questions that a job has open. */
 async function openOf({ plane }: TestRuntime, jobId: JobId): Promise<readonly Question[]> {
@@ -418,6 +419,37 @@ test("a job that asks again while it waits for a slot gives up its place in the 
   await answer(scene, second, "two");
   await ending;
   assert.equal(steps.at(-1), "second? two");
+});
+
+test("an attempt that ended while its question was being stored frees no slot of the next attempt", async () => {
+  await using scene = await TestRuntime.open();
+  const works: Work[] = [];
+  using _worker = scene.runtime.addWorker({
+    id: "elsewhere",
+    isRemote: true,
+    offers: [{ name: "agent", isRepeatable: true }],
+    jobsAtOnce: 1,
+    run: (work) => void works.push(work),
+    cancel: () => undefined,
+    drop: () => undefined,
+  });
+  const jobId = scene.ask();
+  await turns();
+  const [{ attempt } = assert.fail("the job did not start")] = works;
+  const signals = { signal: new AbortController().signal, given: undefined };
+  const wish = { key: "k", prompt: "Sure?", expects: { of: "text" }, timeoutMs: 1_000 } as const;
+  const asked = codeOf(scene.runtime.askPerson(attempt, wish, signals));
+  scene.plane.carryOut({ type: "job.orphan", jobId, graceMs: 0 }, { actor: "test" }, () => 0);
+  scene.plane.tick();
+  await turns();
+  scene.ask();
+  await turns();
+  assert.deepEqual(
+    works.map(({ job }) => `${job.id} ${job.attempt}`),
+    [`${jobId} 1`, `${jobId} 2`],
+    "the worker has room for one job",
+  );
+  assert.match(await asked, /^attempt_over: /);
 });
 
 /** A runtime whose process is killed: of what its disk has not synced, an arbitrary part survives. */

@@ -132,7 +132,8 @@ export class Asking {
     );
     const { value: question, refusal } = asked;
     if (refusal) throw toWorkError(refusal);
-    if (!question) throw toWorkError(over(jobId));
+    // By now the job may run elsewhere. The slot is that attempt's, which asks again by itself.
+    if (!question || voice.isClosed) throw toWorkError(over(jobId));
     // The answer of an earlier attempt needs no waiting, and so no slot is given up.
     if (question.state !== "open") return answeredOf(question);
     return answeredOf(
