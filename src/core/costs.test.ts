@@ -7,6 +7,7 @@ import {
   openSession,
   reserve,
   settle,
+  spend as spendAtOnce,
   startJob,
   submitJob,
 } from "../testing/commands.ts";
@@ -42,6 +43,46 @@ test("what was reserved and never settled is spent when the job ends", () => {
   assert.deepEqual(costs(loop.state, "a"), ["USD 0 = 0 + 0 of 5.00"]);
   loop.accept(endJob("b"));
   assert.deepEqual(costs(loop.state, "a"), ["USD 0.40 = 0 + 0.40 of 5.00"]);
+});
+
+test("what is paid from a reservation leaves less in it, and the end of the job counts the rest", () => {
+  const loop = family();
+  loop.accept(reserve("a", "r", "USD:0.40"));
+  loop.accept(spendAtOnce("a", ["USD:0.30", "EUR:1"], { reservationId: "r" }));
+  assert.deepEqual(costs(loop.state, "a"), ["USD 0.30 = 0.30 + 0 of 5.00", "EUR 1 = 1 + 0"]);
+  assert.equal(reservedOf(loop.state, "a"), "0.10");
+  const again = new BareLoop(restored(loop.state));
+  for (const one of [loop, again]) {
+    one.accept(endJob("a"));
+    assert.deepEqual(costs(one.state, "a"), ["USD 0.40 = 0.40 + 0 of 5.00", "EUR 1 = 1 + 0"]);
+  }
+  const more = family();
+  more.accept(reserve("a", "r", "USD:0.40"));
+  more.accept(spendAtOnce("a", ["USD:0.50"], { reservationId: "r" }));
+  assert.equal(reservedOf(more.state, "a"), "0.00");
+  more.accept(settle("a", "r"));
+  assert.deepEqual(costs(more.state, "a"), ["USD 0.50 = 0.50 + 0 of 5.00"]);
+});
+
+test("what a job spends is counted after its end too, but not what its end has counted already", () => {
+  const loop = family();
+  loop.accept(reserve("b", "r", "USD:0.40"));
+  loop.accept(endJob("b"));
+  assert.deepEqual(loop.accept(spendAtOnce("b", ["USD:0.10"], { reservationId: "r" })), []);
+  loop.accept(spendAtOnce("b", ["USD:0.02"]));
+  assert.deepEqual(costs(loop.state, "a"), ["USD 0.42 = 0 + 0.42 of 5.00"]);
+  assert.equal(loop.refusal(spendAtOnce("nobody", ["USD:1"])), "job_not_found");
+});
+
+test("what a worker says again of what it spent is not counted twice", () => {
+  const loop = family();
+  loop.accept(spendAtOnce("b", ["USD:0.10"], { workerSequence: 1 }));
+  assert.deepEqual(loop.accept(spendAtOnce("b", ["USD:0.10"], { workerSequence: 1 })), []);
+  assert.deepEqual(loop.accept(emit("b", { workerSequence: 1 })), []);
+  loop.accept(spendAtOnce("b", ["USD:0.10"], { workerSequence: 2 }));
+  const older = spendAtOnce("b", ["USD:0.10"], { attempt: 0, workerSequence: 3 });
+  assert.deepEqual(loop.accept(older), [], "the numbers of an earlier attempt are not known");
+  assert.deepEqual(costs(loop.state, "b"), ["USD 0.20 = 0.20 + 0"]);
 });
 
 test("what a forgotten child has spent is still part of what its parent has cost", () => {
@@ -123,6 +164,12 @@ function costs({ jobs }: State, job: string): readonly string[] {
       ...(cap ? [`of ${printDecimal(cap)}`] : []),
     ].join(" "),
   );
+}
+
+/** Dollars that are set aside. */
+function reservedOf({ jobs }: State, job: string): string {
+  const cost = costOf(jobs, jobId(job)).find(({ currency }) => currency === "USD");
+  return cost?.reserved ? printDecimal(cost.reserved) : "none";
 }
 
 type Row = Readonly<Record<string, unknown>>;

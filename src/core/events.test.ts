@@ -33,6 +33,7 @@ import {
   resumeSession,
   setPolicy,
   settle,
+  spend,
   startJob,
   submitJob,
   withdrawQuestion,
@@ -214,6 +215,7 @@ function workDay(loop: BareLoop): void {
   loop.accept(emit("job_1", { body: '{",\\"body\\":":"}"}' }));
   loop.accept(emit("job_1", { kind: "metric", spent, told: "USD", workerSequence: 7 }));
   loop.accept(reserve("job_1", "r", "USD:0.20"));
+  loop.accept(spend("job_1", ["USD:0.05"], { reservationId: "r", workerSequence: 8 }));
   loop.accept(settle("job_1", "r", "USD:0.10"));
   loop.accept({ type: "job.orphan", jobId: job, graceMs: 5 });
   loop.accept({ type: "job.reclaim", jobId: job, attempt: 1 });

@@ -85,6 +85,7 @@ export const topics: Readonly<Record<EventType, string>> = {
   "job.started": "",
   "job.emitted": "",
   "job.reserved": "",
+  "job.spent": "",
   "job.settled": "",
   "job.cancelling": "",
   "job.orphaned": "",
@@ -163,6 +164,7 @@ export function printEvent(event: Event): string {
     case "job.emitted":
       return printEmitted(event);
     case "job.reserved":
+    case "job.spent":
       return JSON.stringify({
         ...event,
         type: undefined,
@@ -241,6 +243,7 @@ export function parseEvent(type: EventType, json: string): Event {
       event.lastToken = token(BigInt(event.lastToken));
       return event;
     case "job.reserved":
+    case "job.spent":
       event.amounts = event.amounts.map(parseAmount);
       return event;
     case "job.settled":

@@ -309,6 +309,28 @@ export function settle(
   return settled;
 }
 
+/** The part of a reservation that a cost uses up, and what is left of it. */
+export function draw(
+  reserved: readonly Amount[],
+  cost: readonly Amount[],
+): { readonly used: readonly Amount[]; readonly left: readonly Amount[] } {
+  const open = new Map<string, Decimal>();
+  for (const { currency, value } of cost) {
+    open.set(currency, add(open.get(currency) ?? zero, value));
+  }
+  const used = reserved.map(({ currency, value }): Amount => {
+    const wanted = open.get(currency) ?? zero;
+    const part = compare(wanted, value) < 0 ? wanted : value;
+    open.set(currency, subtract(wanted, part));
+    return { currency, value: part };
+  });
+  const left = reserved.map(({ currency, value }, at) => ({
+    currency,
+    value: subtract(value, used[at]?.value ?? zero),
+  }));
+  return { used, left };
+}
+
 export function release(
   budgets: readonly Budget[],
   reserved: readonly Amount[],

@@ -164,6 +164,16 @@ export type JobCommand =
       readonly reservationId: string;
       readonly amounts: readonly grants.Amount[];
     }
+  /** Something was spent. It is counted whatever has become of the job. */
+  | {
+      readonly type: "job.spend";
+      readonly jobId: JobId;
+      readonly attempt: number;
+      readonly amounts: readonly grants.Amount[];
+      /** The reservation that it is paid from. */
+      readonly reservationId?: string;
+      readonly workerSequence?: number;
+    }
   | {
       readonly type: "job.settle";
       readonly jobId: JobId;
@@ -250,6 +260,14 @@ export type JobEvent =
       readonly amounts: readonly grants.Amount[];
     }
   | {
+      readonly type: "job.spent";
+      readonly jobId: JobId;
+      readonly amounts: readonly grants.Amount[];
+      /** The reservation that has so much less in it. */
+      readonly reservationId?: string;
+      readonly workerSequence?: number;
+    }
+  | {
       readonly type: "job.settled";
       readonly jobId: JobId;
       readonly reservationId: string;
@@ -301,8 +319,7 @@ export function decide(jobs: Jobs, command: JobCommand, nowMs: number): Decision
       const running = requireRunning(jobs, command);
       if (running.refusal) return running;
       const { jobId, kind, spent, told, workerSequence, body } = command;
-      const heard = jobs.tallies.get(jobId)?.workerSequence ?? 0;
-      if (workerSequence !== undefined && workerSequence <= heard) return accept();
+      if (isHeard(jobs, command)) return accept();
       return accept({
         type: "job.emitted",
         jobId,
@@ -318,6 +335,8 @@ export function decide(jobs: Jobs, command: JobCommand, nowMs: number): Decision
       if (running.refusal) return running;
       return refuseNoAmounts(command.amounts) ?? reserve(jobs, command);
     }
+    case "job.spend":
+      return spend(jobs, command);
     case "job.settle": {
       // Also by an attempt that is over: what it came to was spent.
       const { jobId, reservationId, actual } = command;
@@ -507,6 +526,41 @@ function reserve(
   return outcome.refusal
     ? outcome
     : accept({ type: "job.reserved", jobId, reservationId, amounts });
+}
+
+function spend(
+  jobs: Jobs,
+  command: JobCommand & { readonly type: "job.spend" },
+): Decision<JobEvent> {
+  const { jobId, attempt, amounts, reservationId, workerSequence } = command;
+  const job = jobs.byId.get(jobId);
+  if (!job) return refuseUnknown(jobId);
+  const refused = refuseNoAmounts(amounts);
+  if (refused) return refused;
+  // The numbers of a worker count what it says in the last attempt.
+  if (workerSequence !== undefined && (attempt !== job.attempt || isHeard(jobs, command))) {
+    return accept();
+  }
+  // The end of an attempt has counted all that was reserved.
+  const isCounted =
+    reservationId !== undefined && !jobs.reservations.get(jobId)?.has(reservationId);
+  if (isCounted) return accept();
+  return accept({
+    type: "job.spent",
+    jobId,
+    amounts,
+    ...(reservationId !== undefined && { reservationId }),
+    ...(workerSequence !== undefined && { workerSequence }),
+  });
+}
+
+/** Whether a worker says again what was heard before. */
+function isHeard(
+  jobs: Jobs,
+  { jobId, workerSequence }: { readonly jobId: JobId; readonly workerSequence?: number },
+): boolean {
+  const heard = jobs.tallies.get(jobId)?.workerSequence ?? 0;
+  return workerSequence !== undefined && workerSequence <= heard;
 }
 
 function cancel(
@@ -856,6 +910,20 @@ export function evolve(
         const outcome = grants.reserve(budgets, amounts);
         return outcome.refusal ? budgets : outcome.budgets;
       });
+      return;
+    }
+    case "job.spent": {
+      const { jobId, amounts, reservationId = "", workerSequence } = event;
+      const open = jobs.reservations.get(jobId);
+      const reserved = open?.get(reservationId) ?? [];
+      const { used, left } = grants.draw(reserved, amounts);
+      if (open?.has(reservationId)) open.set(reservationId, left);
+      putBudgets(jobs, jobId, (budgets) =>
+        grants.settle(budgets, { reserved: used, actual: amounts }),
+      );
+      for (const amount of amounts) countSpent(jobs, jobId, amount);
+      const tally = jobs.tallies.get(jobId);
+      if (tally && workerSequence !== undefined) tally.workerSequence = workerSequence;
       return;
     }
     case "job.settled": {

@@ -316,6 +316,7 @@ function decideAlone(state: State, command: Command, nowMs: number): Decision<Ev
       return credentials.decide(state.credentials, command);
     case "job.start":
     case "job.reserve":
+    case "job.spend":
     case "job.settle":
     case "job.end":
     case "job.cancel":
@@ -689,6 +690,7 @@ export function evolve(state: OwnState, event: Event): void {
     case "job.preparing":
     case "job.started":
     case "job.reserved":
+    case "job.spent":
     case "job.settled":
     case "job.cancelling":
     case "job.orphaned":

@@ -160,6 +160,21 @@ export class Attempt {
     return refusal;
   }
 
+  /**
+   * Counts what was spent, whatever has become of the job: decided at once, durable soon. `reservationId`: what was set
+   * aside for it.
+   */
+  spend(
+    amounts: readonly Amount[],
+    more: Numbered & { readonly reservationId?: string | undefined } = {},
+  ): Refusal | undefined {
+    const { jobId, attempt } = this;
+    const { reservationId, ...numbered } = more;
+    const from = reservationId === undefined ? {} : { reservationId };
+    const command = { type: "job.spend", jobId, attempt, amounts, ...from, ...numbered } as const;
+    return this.#plane.carryOut(command, this.#caller, () => undefined).refusal;
+  }
+
   /** What the work came to. That is heard though nothing else is: it was spent. */
   async settle(reservationId: string, actual: readonly Amount[]): Promise<Refusal | undefined> {
     const { jobId, attempt } = this;

@@ -77,7 +77,7 @@ export type Delegated = {
 /** What an execution can say and ask, here or from elsewhere. */
 export type Voice = Pick<
   Attempt,
-  "jobId" | "attempt" | "emit" | "authorise" | "reserve" | "settle"
+  "jobId" | "attempt" | "emit" | "authorise" | "reserve" | "spend" | "settle"
 >;
 
 /** What is left of one currency: exactly, and as the nearest number. */
@@ -283,8 +283,9 @@ export class RunContext {
   }
 
   /**
-   * Emits the call, runs the tool, and emits the result. Costs that `run` reports with `spend` are counted when it
-   * ends, also if it fails. With `costMax`, that amount is reserved first, and is counted if `run` reported nothing.
+   * Emits the call, runs the tool, and emits the result. A cost that `run` reports with `spend` is counted at once,
+   * whatever becomes of the tool and the job. With `costMax`, that amount is reserved first, and is counted if `run`
+   * reported nothing.
    */
   async callTool<Result>(
     call: {
@@ -316,16 +317,20 @@ export class RunContext {
   }
 
   async #within<Result>(costMax: Cost | undefined, run: ToolRun<Result>): Promise<Result> {
-    const actual: Amount[] = [];
-    const open = costMax === undefined ? undefined : await this.reserve(costMax);
+    const most = costMax === undefined ? undefined : readAmount(costMax);
+    const reservationId = most && (await this.#setAside([most]));
+    let hasSpent = false;
+    const spend = (cost: Cost): void => {
+      requireTaken(this.#attempt.spend([readAmount(cost)], { reservationId }));
+      hasSpent = true;
+    };
     const settle = async (): Promise<void> => {
-      if (actual.length > 0) await (open ?? (await this.reserve())).settle(...actual);
-      // The tool reported no cost. The call may have cost all of `costMax`, so all of it is counted.
-      else if (costMax !== undefined) await open?.settle(costMax);
+      if (!most || reservationId === undefined) return;
+      // If the tool reported no cost, the call may have cost all of `costMax`, so all of it is counted.
+      requireTaken(await this.#attempt.settle(reservationId, hasSpent ? [] : [most]));
     };
     let result: Result;
     try {
-      const spend = (cost: Cost): void => void actual.push(readAmount(cost));
       result = await run(spend, this.traceContext);
     } catch (error) {
       // What it threw says more than that the job is over, and its money settled.
@@ -380,12 +385,17 @@ export class RunContext {
 
   /** Sets money aside for work that costs at most that, until what it answers is settled. */
   async reserve(...most: Cost[]): Promise<{ settle: (...actual: Cost[]) => Promise<void> }> {
-    const id = this.#surroundings.newId("reservation");
-    requireTaken(await this.#attempt.reserve(id, most.map(readAmount)));
+    const id = await this.#setAside(most.map(readAmount));
     return {
       settle: async (...actual) =>
         requireTaken(await this.#attempt.settle(id, actual.map(readAmount))),
     };
+  }
+
+  async #setAside(amounts: readonly Amount[]): Promise<string> {
+    const id = this.#surroundings.newId("reservation");
+    requireTaken(await this.#attempt.reserve(id, amounts));
+    return id;
   }
 
   /** The result, in pieces. The same one however often it is asked for. */

@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { type Job, type JobId, jobId, parseAmount, sessionId } from "../core/index.ts";
+import {
+  costOf,
+  type Job,
+  type JobId,
+  jobId,
+  parseAmount,
+  printDecimal,
+  sessionId,
+} from "../core/index.ts";
 import { type Log, SqliteLog } from "../log/index.ts";
 import type { Plane } from "../plane/index.ts";
 import { openSession } from "../testing/commands.ts";
@@ -273,6 +281,38 @@ test("what a tool reports as spent is counted, with costMax and without, also wh
     { capabilities: { "cost.budget": ["USD:1.00"], "tool.call": ["ask"] } },
   );
   assert.equal(told.at(-1), 'success {"USD":{"decimal":"0.58","value":0.58}}');
+});
+
+test("what a tool reports as spent is counted at once, though its job ends before the tool does", async () => {
+  await using scene = await Scene.open();
+  const unwound = Promise.withResolvers<void>();
+  using _agent = scene.runtime.registerAgent("agent", async (_, context) => {
+    const call = async (costMax?: string): Promise<void> => {
+      const tool = { tool: "ask", ...(costMax !== undefined && { costMax }) };
+      await context.callTool(tool, async (spend) => {
+        spend("USD:5");
+        spend("EUR:2");
+        await once(context.signal, "abort");
+        spend("USD:0.50");
+      });
+    };
+    await Promise.allSettled([call(), call("USD:10")]);
+    unwound.resolve();
+  });
+  const id = await scene.submit({ runMsMax: 5_000, capabilities: { "tool.call": ["ask"] } });
+  const ending = scene.runtime.ending(id);
+  await turns(10);
+  const costs = (): readonly string[] =>
+    scene.plane.peek(({ jobs }) =>
+      costOf(jobs, id).map(({ currency, total }) => `${currency} ${printDecimal(total)}`),
+    );
+  assert.deepEqual(costs(), ["USD 10", "EUR 4"]);
+  scene.clock.leap(5_000);
+  scene.plane.tick();
+  assert.equal((await ending).status, "timed_out");
+  await unwound.promise;
+  // 5.50 by the first call; all that was set aside for the second one, which its end has counted.
+  assert.deepEqual(costs(), ["USD 15.50", "EUR 4"]);
 });
 
 test("two costs of 1e308 are refused, and every event of the job can be read again", async () => {

@@ -295,6 +295,20 @@ export function reserve(job: string, id: string, ...amounts: string[]): Of<"job.
   };
 }
 
+export function spend(
+  job: string,
+  amounts: readonly string[],
+  parts: Partial<Of<"job.spend">> = {},
+): Of<"job.spend"> {
+  return {
+    type: "job.spend",
+    jobId: jobId(job),
+    attempt: 1,
+    amounts: amounts.map(amount),
+    ...parts,
+  };
+}
+
 export function settle(job: string, id: string, ...actual: string[]): Of<"job.settle"> {
   return {
     type: "job.settle",

@@ -100,6 +100,7 @@ export class WorkView implements View {
       case "job.preparing":
       case "job.joined":
       case "job.reserved":
+      case "job.spent":
       case "job.settled":
       case "job.cancelling":
       case "job.orphaned":

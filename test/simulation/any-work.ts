@@ -54,6 +54,7 @@ export class AnyWork {
       start: hasAny("pending") ? 16 : 0.5,
       emit: isBusy ? 12 : 1,
       reserve: isBusy ? 6 : 0.3,
+      spend: isBusy ? 4 : 0.3,
       settle: isBusy ? 4 : 0.3,
       end: isBusy ? 5 : 0.3,
       cancel: 2.5,
@@ -80,6 +81,7 @@ export class AnyWork {
       case "start":
       case "emit":
       case "reserve":
+      case "spend":
       case "settle":
       case "end":
       case "cancel":
@@ -222,6 +224,7 @@ export class AnyWork {
       | "start"
       | "emit"
       | "reserve"
+      | "spend"
       | "settle"
       | "end"
       | "cancel"
@@ -255,6 +258,20 @@ export class AnyWork {
         const reservationId = random.pick(reservations);
         const amounts = [this.#amount(job), this.#amount(job)].slice(random.below(2));
         return { type: "job.reserve", jobId: id, attempt, reservationId, amounts };
+      }
+      case "spend": {
+        const any = random.chance(70) ? job : this.#job(present, ["pending", "running", "ended"]);
+        const open = random.pickAny([...(any?.reserved.keys() ?? [])]);
+        const from = random.chance(50) ? (open ?? random.pick(reservations)) : undefined;
+        const heard = any?.workerSequence ?? 0;
+        return {
+          type: "job.spend",
+          jobId: jobId(any?.id ?? "job_none"),
+          attempt: any?.attempt ?? 1,
+          amounts: [this.#amount(any), this.#amount(any)].slice(random.below(2)),
+          ...(from !== undefined && { reservationId: from }),
+          ...(any?.isRemote && random.chance(50) && { workerSequence: heard + random.below(2) }),
+        };
       }
       case "settle": {
         const open = random.pickAny([...(job?.reserved.keys() ?? [])]);

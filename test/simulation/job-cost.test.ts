@@ -16,6 +16,7 @@ import {
   openSession,
   reserve,
   settle,
+  spend,
   startJob,
   submitJob,
 } from "../../src/testing/commands.ts";
@@ -28,8 +29,8 @@ type Spend = {
   readonly job: number;
   readonly cents: number;
   readonly currency: "USD" | "EUR";
-  /** Reported as a metric, settled after a call, or reserved and left to the end of the job. */
-  readonly how: "metric" | "settled" | "left";
+  /** Reported as a metric, at once, or by settling a call; or reserved and left to the end of the job. */
+  readonly how: "metric" | "spent" | "settled" | "left";
 };
 
 type Tree = {
@@ -47,18 +48,18 @@ type Tree = {
 /** Fewer than may descend from each other. */
 const jobsMax = 8;
 
-const spend: fc.Arbitrary<Spend> = fc.record({
+const anySpend: fc.Arbitrary<Spend> = fc.record({
   job: fc.nat(jobsMax - 1),
   cents: fc.nat(900),
   currency: fc.constantFrom("USD", "EUR"),
-  how: fc.constantFrom("metric", "settled", "left"),
+  how: fc.constantFrom("metric", "spent", "settled", "left"),
 });
 
 const trees: fc.Arbitrary<Tree> = fc.integer({ min: 1, max: jobsMax }).chain((count) =>
   fc.record({
     parents: fc.tuple(...Array.from({ length: count }, (_, at) => fc.nat(Math.max(0, at - 1)))),
     budgeted: fc.array(fc.boolean(), { minLength: count, maxLength: count }),
-    spends: fc.array(spend, { maxLength: 30 }),
+    spends: fc.array(anySpend, { maxLength: 30 }),
     restartAt: fc.nat(30),
     ended: fc.array(fc.boolean(), { minLength: count, maxLength: count }),
   }),
@@ -160,6 +161,8 @@ function commandsOf({ parents, spends }: Tree): (spend: Spend) => readonly Comma
             spent: { currency, value: { units, scale: 2 } },
           }),
         ];
+      case "spent":
+        return [spend(job, [text])];
       case "settled":
         return [reserve(job, id), settle(job, id, text)];
       case "left":

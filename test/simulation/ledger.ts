@@ -142,6 +142,30 @@ export class Ledger {
         for (const amount of event.amounts) this.#count(job, amount, "reserved", 1);
         return;
       }
+      case "job.spent": {
+        const job = this.job(event.jobId);
+        const { amounts, reservationId = "", workerSequence } = event;
+        job.workerSequence = workerSequence ?? job.workerSequence;
+        const reserved = job.reserved.get(reservationId) ?? [];
+        for (const amount of amounts) this.#count(job, amount, "spent", 1);
+        // Cent by cent: each is taken from the first that has one left.
+        const left = reserved.map((amount) => ({ ...amount, cents: hundredths(amount) }));
+        for (const { currency, value } of amounts) {
+          for (let cent = 0; cent < hundredths({ currency, value }); cent += 1) {
+            const from = left.find((one) => one.currency === currency && one.cents > 0);
+            if (!from) break;
+            from.cents -= 1;
+            this.#count(job, { currency, value: { units: 1n, scale: 2 } }, "reserved", -1);
+          }
+        }
+        if (!job.reserved.has(reservationId)) return;
+        const rest = left.map(({ currency, cents }) => ({
+          currency,
+          value: { units: BigInt(cents), scale: 2 },
+        }));
+        job.reserved.set(reservationId, rest);
+        return;
+      }
       case "job.settled": {
         const job = this.job(event.jobId);
         const amounts = job.reserved.get(event.reservationId) ?? [];

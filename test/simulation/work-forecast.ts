@@ -65,6 +65,8 @@ export function forecastWork(command: WorkCommand, world: World): string | undef
       );
       return isFree ? undefined : "budget_exhausted";
     }
+    case "job.spend":
+      return ledger.jobs.has(command.jobId) ? undefined : "job_not_found";
     case "job.settle": {
       const isOpen = ledger.jobs.get(command.jobId)?.reserved.has(command.reservationId);
       return isOpen ? undefined : "invalid_argument";

@@ -99,6 +99,13 @@ export class WorkReferee {
         this.#judgeReserved(job, event.amounts);
         return;
       }
+      case "job.spent": {
+        const job = this.#require(event.jobId, ["pending", "running", "ended"]);
+        const { reservationId, workerSequence } = event;
+        if (reservationId !== undefined) assert(job.reserved.has(reservationId), "counted twice");
+        assert((workerSequence ?? Number.POSITIVE_INFINITY) > job.workerSequence, "said twice");
+        return;
+      }
       case "job.settled":
         assert(ledger.job(event.jobId).reserved.has(event.reservationId), "nothing to settle");
         return;

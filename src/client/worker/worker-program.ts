@@ -337,6 +337,7 @@ export class WorkerProgram {
       authorise: async (operation) =>
         String(await this.#ask(run, { type: "authorize", ...operation })),
       reserve: (id, amounts) => reserve("reserve", id, amounts),
+      spend: (amounts, { reservationId } = {}) => this.#spend(run, amounts, reservationId),
       settle: async (id, actual) => {
         await reserve("settle", id, actual);
         for (const amount of actual) spend(run, amount);
@@ -362,6 +363,16 @@ export class WorkerProgram {
     // What a runtime that knows other kinds makes of it is nothing that it can help.
     if (isLittle) kept.catch(() => undefined);
     else await kept;
+  }
+
+  /** When the runtime has dropped the job, it is said once and not confirmed. */
+  #spend(run: Run, amounts: readonly Amount[], reservationId: string | undefined): undefined {
+    const said = { type: "spend", reservationId, amounts: amounts.map(printAmount) } as const;
+    const bytes = printedBytes(said);
+    this.#checkRoom(bytes);
+    for (const amount of amounts) spend(run, amount);
+    if (!run.isOver) this.#number(run, said, { bytes });
+    else this.#say({ ...run.held, workerSequence: run.lastSequence + 1, ...said });
   }
 
   #finish(run: Run, outcome: Outcome): void {

@@ -247,6 +247,7 @@ function restOf(event: WorkEvent, hasBodies: boolean): Partial<api.WorkEntry> {
     case "job.withdrawn":
     case "job.joined":
     case "job.reserved":
+    case "job.spent":
     case "job.settled":
     case "job.reclaimed":
     case "job.offered":

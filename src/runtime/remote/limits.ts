@@ -9,4 +9,6 @@ export const limits = {
   requestsMax: 1_000,
   /** Answers of people, and ends of children, that its jobs wait for. One more is answered with an error. */
   waitsMax: 10_000,
+  /** Jobs that it was told to drop, of which it may still say what they have spent: the last ones. */
+  droppedMax: 1_000,
 } as const;

@@ -9,7 +9,6 @@ import {
   type Job,
   type JobId,
   type Outcome,
-  parseAmount,
   type Refusal,
   remaining,
   jobId as toJobId,
@@ -36,10 +35,12 @@ import {
   printToWorker,
   type RefusedCode,
   type ResultOf,
+  type Spending,
   type ToWorker,
   type Verdict,
   limits as wireLimits,
 } from "../../wire/worker/index.ts";
+import { readAmount } from "../amounts.ts";
 import {
   type Answered,
   readAsk,
@@ -104,6 +105,8 @@ export class RemoteWorker implements Worker {
   readonly #graceMs: number;
   readonly jobsAtOnce: number;
   readonly #jobs = new Map<string, RemoteJob>();
+  /** Attempts that it was told to drop, by job, the last ones. */
+  readonly #dropped = new Map<string, Attempt>();
   #link: WorkerLink | undefined;
   #frameBytesMax: number = wireLimits.frameBytesMax;
   /** The number that the worker gave its last connection; 0 if it does not count them. */
@@ -343,9 +346,14 @@ export class RemoteWorker implements Worker {
   drop(jobId: string): void {
     const remote = this.#jobs.get(jobId);
     this.#jobs.delete(jobId);
-    remote?.ending.abort(toWorkError(over(remote.job.id)));
+    if (!remote) return;
+    remote.ending.abort(toWorkError(over(remote.job.id)));
+    this.#dropped.set(jobId, remote.attempt);
+    const [oldest] = this.#dropped.keys();
+    if (this.#dropped.size > limits.droppedMax && oldest !== undefined)
+      this.#dropped.delete(oldest);
     // Whose last word is being kept will hear of that.
-    if (remote && !remote.isEnding) this.#send({ type: "drop", ...heldOf(remote) });
+    if (!remote.isEnding) this.#send({ type: "drop", ...heldOf(remote) });
   }
 
   hear(said: Exclude<FromWorker, { readonly type: "offer" }>): void {
@@ -355,6 +363,7 @@ export class RemoteWorker implements Worker {
     }
     const remote = this.#jobs.get(said.jobId);
     if (remote?.attempt.attempt !== said.attempt) {
+      if (said.type === "spend") this.#spendLate(said);
       this.#send({ type: "drop", jobId: said.jobId, attempt: said.attempt });
       return;
     }
@@ -363,7 +372,22 @@ export class RemoteWorker implements Worker {
       case "taken":
         return;
       case "event":
-        return this.#hearEvent(remote, said);
+        return this.#hearNumbered(remote, said, async () => {
+          const { kind, body, workerSequence } = said;
+          if (kind === "result_chunk") countChunk(remote, body);
+          return await remote.attempt.tell(kind, body, { workerSequence });
+        });
+      case "spend":
+        return this.#hearNumbered(remote, said, async () => {
+          const { reservationId, workerSequence } = said;
+          const { attempt } = remote;
+          const refusal = attempt.spend(readAmounts(said.amounts), {
+            reservationId,
+            workerSequence,
+          });
+          await attempt.flush();
+          return refusal;
+        });
       case "result":
         return this.#hearEnd(remote, said.workerSequence, outcomeOf(said));
       case "error": {
@@ -377,8 +401,19 @@ export class RemoteWorker implements Worker {
     }
   }
 
-  #hearEvent(remote: RemoteJob, said: FromWorker & { readonly type: "event" }): void {
-    const { kind, body, workerSequence } = said;
+  /** A tool can report what it has spent after its job has ended: see `Attempt.spend`. */
+  #spendLate({ jobId, attempt, amounts, reservationId }: Spending): void {
+    const dropped = this.#dropped.get(jobId);
+    if (dropped?.attempt !== attempt) return;
+    // Nobody is told if it is not an amount: the worker has no such job any more.
+    void verdictOn(async () => dropped.spend(readAmounts(amounts), { reservationId }));
+  }
+
+  #hearNumbered(
+    remote: RemoteJob,
+    { workerSequence }: { readonly workerSequence: number },
+    keep: () => Promise<Refusal | undefined>,
+  ): void {
     if (workerSequence <= remote.heard) {
       // It was kept before, or is about to be.
       const { heard } = remote;
@@ -388,7 +423,7 @@ export class RemoteWorker implements Worker {
     if (!this.#mayWait()) return;
     remote.heard = workerSequence;
     const link = this.#link;
-    void this.#keep(remote, kind, body, workerSequence).then((answer) => {
+    void verdictOn(keep).then((answer) => {
       if (this.#link === link) this.#unkept -= 1;
       switch (answer) {
         case "kept":
@@ -403,20 +438,6 @@ export class RemoteWorker implements Worker {
         }
       }
     });
-  }
-
-  async #keep(
-    remote: RemoteJob,
-    kind: string,
-    body: unknown,
-    workerSequence: number,
-  ): Promise<"kept" | "over" | "later" | WorkError> {
-    try {
-      if (kind === "result_chunk") countChunk(remote, body);
-      return verdictOf(await remote.attempt.tell(kind, body, { workerSequence }));
-    } catch (error) {
-      return toError(error);
-    }
   }
 
   #hearEnd(remote: RemoteJob, workerSequence: number, outcome: Outcome): void {
@@ -658,6 +679,16 @@ function heldOf({ job, attempt }: RemoteJob): Held {
   return { jobId: job.id, attempt: attempt.attempt };
 }
 
+async function verdictOn(
+  keep: () => Promise<Refusal | undefined>,
+): Promise<"kept" | "over" | "later" | WorkError> {
+  try {
+    return verdictOf(await keep());
+  } catch (error) {
+    return toError(error);
+  }
+}
+
 function verdictOf(refusal: Refusal | undefined): "kept" | "over" | "later" {
   if (!refusal) return "kept";
   return refusal.code === "unavailable" ? "later" : "over";
@@ -673,11 +704,7 @@ function outcomeOf({ value, streamed, summary }: ResultOf): Outcome {
 }
 
 function readAmounts(texts: readonly string[]): readonly Amount[] {
-  return texts.map((text) => {
-    const amount = parseAmount(text);
-    if (amount) return amount;
-    throw new WorkError("invalid_argument", "an amount must be written like USD:1.50");
-  });
+  return texts.map(readAmount);
 }
 
 /** Pieces are kept in the log; a result may not fill it. */

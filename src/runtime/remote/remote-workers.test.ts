@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Handler } from "../../arcp-context.ts";
 import { limits as clientLimits } from "../../client/worker/limits.ts";
 import { type WorkerAgent, WorkerProgram } from "../../client/worker/worker-program.ts";
-import { type JobId, parseAmount, sessionId } from "../../core/index.ts";
+import { costOf, type JobId, parseAmount, printDecimal, sessionId } from "../../core/index.ts";
 import { type Log, MemoryLog } from "../../log/index.ts";
 import type { Plane } from "../../plane/index.ts";
 import { Cable } from "../../testing/cable.ts";
@@ -285,6 +285,40 @@ test("what a job elsewhere says and spends is its own doing, and not its worker'
   for (const type of ["job.emitted", "job.reserved", "job.settled", "job.ended"]) {
     assert.equal(actors.get(type), `job/${id}`, type);
   }
+});
+
+test("what a tool elsewhere spends is counted at once and once, also after its job has ended", async () => {
+  await using scene = await Scene.open();
+  const late = Promise.withResolvers<void>();
+  const program = programOf(async (_, context) => {
+    await context.callTool({ tool: "ask", costMax: "USD:10" }, async (spend) => {
+      spend("USD:4");
+      await context.log("info", "one");
+    });
+    await context.callTool({ tool: "ask" }, async (spend) => {
+      spend("USD:5");
+      await late.promise;
+      spend("USD:0.50");
+    });
+  });
+  const cable = new Cable(scene.workers, program);
+  await turns();
+  const id = await scene.submit({ runMsMax: 5_000, capabilities: { "tool.call": ["ask"] } });
+  await turns(40);
+  const cost = (): string | undefined =>
+    scene.plane.peek(({ jobs }) => costOf(jobs, id).map(({ total }) => printDecimal(total))[0]);
+  assert.equal(cost(), "9");
+  cable.cut();
+  await turns(10);
+  const second = new Cable(scene.workers, program);
+  await turns(20);
+  assert.equal(cost(), "9", "what was kept is not counted again");
+  await scene.pass(5_000);
+  assert.equal((await scene.told(id)).at(-1), "job_timed_out");
+  late.resolve();
+  await turns(20);
+  assert.equal(cost(), "9.50");
+  assert.deepEqual(second.refused, []);
 });
 
 test("a worker that was cut off goes on, and says again only what was not kept", async () => {

@@ -705,6 +705,7 @@ export type WorkEventType =
   | "job.started"
   | "job.emitted"
   | "job.reserved"
+  | "job.spent"
   | "job.settled"
   | "job.cancelling"
   | "job.orphaned"

@@ -17,6 +17,7 @@ export {
   readFromWorker,
   readPersonAnswered,
   readToWorker,
+  type Spending,
   type ToWorker,
   type Verdict,
   type WorkerOffer,

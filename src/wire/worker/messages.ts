@@ -64,6 +64,14 @@ export type ResultOf = Numbered & {
   readonly summary?: string | undefined;
 };
 
+/** What the job has spent, and from which reservation if there is one. */
+export type Spending = Numbered & {
+  readonly type: "spend";
+  readonly reservationId?: string | undefined;
+  /** Each `currency:decimal`. */
+  readonly amounts: readonly string[];
+};
+
 export type Delegation = Request &
   Numbered & {
     readonly type: "delegate";
@@ -143,6 +151,7 @@ export type FromWorker =
   /** It has the job, from now on until its last word is confirmed. */
   | (Held & { readonly type: "taken" })
   | (Numbered & { readonly type: "event"; readonly kind: string; readonly body: unknown })
+  | Spending
   | ResultOf
   | (Numbered & { readonly type: "error"; readonly error: ReceivedError })
   | Asked
@@ -228,6 +237,13 @@ export function readFromWorker(type: string, payload: JsonObject): Read<FromWork
         ...readNumbered(fields),
         kind: fields.text("kind"),
         body: payload["body"],
+      });
+    case "spend":
+      return fields.done({
+        type: "spend",
+        ...readNumbered(fields),
+        reservationId: fields.optionalText("reservation_id"),
+        amounts: fields.texts("amounts") ?? [],
       });
     case "result": {
       const resultId = fields.optionalText("result_id");
@@ -386,6 +402,11 @@ export function printFromWorker(said: FromWorker): JsonObject {
       return printHeld(said);
     case "event":
       return { ...printNumbered(said), kind: said.kind, body: said.body };
+    case "spend": {
+      const { reservationId, amounts } = said;
+      const from = reservationId === undefined ? {} : { reservation_id: reservationId };
+      return { ...printNumbered(said), ...from, amounts };
+    }
     case "result": {
       const { value, streamed, summary } = said;
       return {
