@@ -107,10 +107,7 @@ describe("the published Python SDK", { concurrency: 4 }, () => {
     const events = lines.map((line): [kind: string, body: object] => JSON.parse(line));
     const idIn = (at: number, name: string): unknown => Reflect.get(events[at]?.[1] ?? {}, name);
     const [question_id, request_id] = [idIn(1, "question_id"), idIn(5, "request_id")];
-    const closed = (id: unknown): object => ({
-      kind: "question_closed",
-      payload: { question_id: id, outcome: "answered", by: "ada" },
-    });
+    const answered = { outcome: "answered", by: "ada" };
     const prompt = "Which colour?";
     const reason = "Read the logs?";
     const scope = { read_patterns: ["logs/**"], write_prefix: null, mode: "read_only" };
@@ -119,11 +116,11 @@ describe("the published Python SDK", { concurrency: 4 }, () => {
       ["status", { phase: "running" }],
       [`${own}question`, { question_id, prompt, choices: ["red", "blue"], timeout_seconds: 180 }],
       ["status", { phase: "input_required", message: prompt }],
-      [`${own}question_closed`, closed(question_id)],
+      [`${own}question_closed`, { question_id, ...answered }],
       ["status", { phase: "running" }],
       [`${own}scope_request`, { request_id, reason, ...scope, ...seconds }],
       ["status", { phase: "auth_required", message: reason }],
-      [`${own}question_closed`, closed(request_id)],
+      [`${own}question_closed`, { question_id: request_id, ...answered }],
       ["status", { phase: "running" }],
       ["result", { status: "success", result: ["blue", ["logs/**"]] }],
     ]);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { eventKinds } from "../../wire/work/index.ts";
 import { encodeEvent } from "./events.ts";
 
 function encoded(kind: string, body: unknown): unknown {
@@ -38,10 +39,16 @@ test("events of our own become ARCP's kinds where it has one, and vendor kinds o
   ]);
   const question = { question_id: "q", prompt: "why?" };
   assert.deepEqual(encoded("question", question), ["x-vendor.runctx.question", question]);
+  const closed = { question_id: "q", outcome: "answered", by: "ada" };
+  assert.deepEqual(encoded("question_closed", closed), ["x-vendor.runctx.question_closed", closed]);
   assert.deepEqual(encoded("My Mood!", [7]), [
     "x-vendor.runctx.my-mood-",
     { kind: "My Mood!", payload: [7] },
   ]);
+});
+
+test("only kinds that are not in our vocabulary are wrapped", () => {
+  for (const kind of eventKinds) assert.doesNotMatch(encodeEvent(kind, "{}").body, /"payload"/);
 });
 
 test("[ARCP-123] the error of a tool has a code of the protocol, whatever was stored", () => {

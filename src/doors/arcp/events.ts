@@ -40,6 +40,7 @@ export function encodeEvent(kind: string, body: string): ArcpEvent {
     case "text_delta":
     case "question":
     case "scope_request":
+    case "question_closed":
       return { kind: ownPrefix + kind, body };
     case "artifact":
       return encodeArtifact(JSON.parse(body));

@@ -65,7 +65,7 @@ test("those who follow a job are told its question and that it waits; the answer
   await waitUntil(() => peer.of("job.result").length > 0);
   assert.equal(peer.of("job.result")[0]?.payload.result, "blue");
   const closed = bodyOf((await eventsOf(peer, "x-vendor.runctx.question_closed"))[0]);
-  assert.deepEqual(closed["payload"], { question_id, outcome: "answered", by: "ada" });
+  assert.deepEqual(closed, { question_id, outcome: "answered", by: "ada" });
 });
 
 test("a late answer is refused, and learns who was first and when; a repeated one is not a second answer", async () => {
@@ -154,7 +154,7 @@ test("only those who may see a job can answer its questions, and a question belo
   const answered = await eve.ask(answerType, { job_id, question_id, answer: "now" });
   assert.equal(answered.type, "x-vendor.runctx.answered");
   const closed = bodyOf((await eventsOf(peer, "x-vendor.runctx.question_closed"))[0]);
-  assert.deepEqual(closed["payload"], { question_id, outcome: "answered", by: "eve" });
+  assert.deepEqual(closed, { question_id, outcome: "answered", by: "eve" });
 });
 
 test("a request for a scope is told as one, and granted or denied by its answer", async () => {

@@ -19,6 +19,8 @@ export const eventKinds = [
   /** A person is asked, and the job waits. */
   "question",
   "scope_request",
+  /** A question or a request for a scope was answered, or closed without an answer. */
+  "question_closed",
   "log",
   "thought",
   "tool_call",
@@ -87,6 +89,7 @@ export const bodies: Readonly<Record<EventKind, BodyRows>> = {
   error: { message: text, code: optional(required("a text or null", isTextOrNull)) },
   question: { question_id: name, prompt: text },
   scope_request: { request_id: name, reason: text },
+  question_closed: { question_id: name, outcome: name, by: optional(text) },
   log: {
     level: required(`one of ${logLevels.join(", ")}`, isLogLevel),
     message: text,
