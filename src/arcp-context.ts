@@ -3,6 +3,7 @@
  * what the job may do, ARCP's rules for what it emits, and errors with ARCP's codes, in both directions.
  */
 import {
+  codedError,
   type Delegated,
   type DelegateOptions as NeutralDelegateOptions,
   ResultStream,
@@ -14,11 +15,11 @@ import {
 } from "./runtime/index.ts";
 import {
   ArcpError,
-  arcpCodeOf,
   checkBody,
   isArcpError,
   isObject,
-  isVague,
+  withArcpCode,
+  withOwnCode,
 } from "./wire/arcp/index.ts";
 
 /** Resolves with the result. Throws an `ARCPError` to fail with a code of its own. */
@@ -91,12 +92,8 @@ export class JobContext extends RunContext {
     if (!isArcpError(error)) return super.understand(error);
     const { code, message, retryable, details, cause } = error;
     if (cause instanceof WorkError) return cause;
-    return new WorkError("internal_error", message, {
-      agentCode: code,
-      retryable,
-      details,
-      cause: error,
-    });
+    const own = withOwnCode({ code, message, retryable, ...(details && { details }) });
+    return codedError(own.code, message, { ...own, cause: error });
   }
 }
 
@@ -165,6 +162,6 @@ function toArcpError(error: unknown): unknown {
   const { toldCode, message, retryable, details, cause } = error;
   // The agent's own, which we only looked at.
   if (isArcpError(cause)) return cause;
-  const told = isVague(toldCode) ? { original_code: toldCode, ...details } : details;
-  return new ArcpError(arcpCodeOf(toldCode), message, { retryable, details: told, cause: error });
+  const told = withArcpCode({ code: toldCode, message, retryable, ...(details && { details }) });
+  return new ArcpError(told.code, message, { ...told, cause: error });
 }

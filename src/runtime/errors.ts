@@ -107,8 +107,17 @@ export function failureError({
   details,
 }: Failure): WorkError {
   const more = { retryable, details: details === undefined ? undefined : JSON.parse(details) };
-  if (isWorkErrorCode(code)) return new WorkError(code, message, more);
-  return new WorkError("internal_error", message, { ...more, agentCode: code });
+  return codedError(code, message, more);
+}
+
+/** An error whose code may be an agent's own. */
+export function codedError(
+  code: string,
+  message: string,
+  detail: Omit<WorkErrorDetail, "agentCode"> & ErrorOptions,
+): WorkError {
+  if (isWorkErrorCode(code)) return new WorkError(code, message, detail);
+  return new WorkError("internal_error", message, { ...detail, agentCode: code });
 }
 
 /** As the result of a tool carries it. */

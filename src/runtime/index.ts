@@ -30,6 +30,7 @@ export {
 export { isDelegated } from "./delegation.ts";
 export { assembleResult } from "./endings.ts";
 export {
+  codedError,
   type ToolError,
   toWorkError,
   WorkError,

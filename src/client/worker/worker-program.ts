@@ -19,6 +19,7 @@ import {
 } from "../../core/index.ts";
 import {
   type Answered,
+  codedError,
   type Delegated,
   type DelegateOptions,
   execute,
@@ -32,9 +33,10 @@ import {
   tellable,
   type Voice,
   type Wish,
+  WorkError,
   limits as wordLimits,
 } from "../../runtime/index.ts";
-import { ArcpError, type Credential, isObject, type JsonObject } from "../../wire/arcp/index.ts";
+import { type Credential, isObject, type JsonObject } from "../../wire/arcp/index.ts";
 import {
   type Asked,
   type FromWorker,
@@ -97,13 +99,13 @@ type Item = {
   readonly workerSequence?: number;
   isSent: boolean;
   isKept: boolean;
-  readonly settle: (error?: ArcpError) => void;
+  readonly settle: (error?: WorkError) => void;
 };
 
 type Pending = {
   readonly item: Item;
   readonly resolve: (value: unknown) => void;
-  readonly reject: (error: ArcpError) => void;
+  readonly reject: (error: WorkError) => void;
 };
 
 /** A job that this process has, from when it comes until its last word is confirmed. */
@@ -216,7 +218,7 @@ export class WorkerProgram {
       case "answer": {
         const question = this.#questions.get(said.requestId);
         this.#questions.delete(said.requestId);
-        if (said.error) question?.reject(ArcpError.fromPayload(said.error));
+        if (said.error) question?.reject(errorOf(said.error));
         else question?.resolve(said.value);
         return;
       }
@@ -238,7 +240,7 @@ export class WorkerProgram {
       case "invalid": {
         const at = run.said.findIndex((item) => item.workerSequence === said.workerSequence);
         const [item] = at < 0 ? [] : run.said.splice(at, 1);
-        if (item) this.#settle(item, ArcpError.fromPayload(said.error));
+        if (item) this.#settle(item, errorOf(said.error));
         return this.#pump();
       }
       case "cancel":
@@ -355,7 +357,7 @@ export class WorkerProgram {
     this.#checkRoom(bytes);
     if (spent) spend(run, spent);
     const { promise: kept, resolve, reject } = Promise.withResolvers<void>();
-    const settle = (error?: ArcpError): void => (error ? reject(error) : resolve());
+    const settle = (error?: WorkError): void => (error ? reject(error) : resolve());
     const said = { type: "event", kind, body: JSON.parse(text) } as const;
     this.#number(run, said, { bytes, settle });
     const { wordsAheadMax, bytesAheadMax } = wordLimits;
@@ -483,7 +485,7 @@ export class WorkerProgram {
     const { unsentMax, unsentBytesMax } = limits;
     if (this.#unsent.length < unsentMax && this.#unsentBytes + bytes <= unsentBytesMax) return;
     const message = "too much was said that is not kept yet; wait for some of it to be";
-    throw new ArcpError("INTERNAL_ERROR", message);
+    throw new WorkError("limit_reached", message);
   }
 
   #number(run: Run, said: Said, more: Pick<Item, "bytes"> & Partial<Pick<Item, "settle">>): Item {
@@ -544,7 +546,7 @@ export class WorkerProgram {
     }
   }
 
-  #settle(item: Item, error?: ArcpError): void {
+  #settle(item: Item, error?: WorkError): void {
     item.run.saidBytes -= item.bytes;
     if (item.isSent && !item.isKept) this.#inFlight -= 1;
     item.isKept = true;
@@ -598,9 +600,16 @@ function askedOf({ key, prompt, expects, timeoutMs }: Wish): Bare<PersonAsked, "
 
 function answeredOf(value: unknown): Answered {
   const { value: said, problem } = readPersonAnswered(value);
-  if (problem) throw new ArcpError("INTERNAL_ERROR", problem.message);
+  if (problem) throw new WorkError("internal_error", problem.message);
   const { questionId, answer, answeredAtMs: atMs } = said;
   return { id: toQuestionId(questionId), answer: JSON.stringify(answer), atMs };
+}
+
+type ToldError = NonNullable<(ToWorker & { readonly type: "answer" })["error"]>;
+
+/** The handler's context translates it to ARCP's codes, as it does for agents in the runtime's process. */
+function errorOf({ code, message, ...detail }: ToldError): WorkError {
+  return codedError(code, message, detail);
 }
 
 const ended = new DOMException("the job has ended", "AbortError");
@@ -613,18 +622,18 @@ function printedBytes(value: unknown): number {
 function checkSize(bytes: number): void {
   const bytesMax = wireLimits.frameBytesMax - wireLimits.frameHeadBytes;
   if (bytes <= bytesMax) return;
-  throw new ArcpError(
-    "INVALID_REQUEST",
+  throw new WorkError(
+    "invalid_argument",
     `the message is larger than the limit of ${bytesMax} bytes`,
   );
 }
 
-function over({ held }: Run): ArcpError {
-  return new ArcpError("CANCELLED", `job ${held.jobId} has ended, or is another worker's`);
+function over({ held }: Run): WorkError {
+  return new WorkError("attempt_over", `job ${held.jobId} has ended, or is another worker's`);
 }
 
 const unknownAgent: Handler = (_, { agentRef }) => {
-  throw new ArcpError("AGENT_NOT_AVAILABLE", `this worker does not offer ${agentRef}`);
+  throw new WorkError("skill_not_found", `this worker does not offer ${agentRef}`);
 };
 
 function holdCredential({ id, value, endpoint, profile, constraints }: Credential): HeldCredential {

@@ -8,6 +8,7 @@ import {
   type ErrorPayload,
   type JsonObject,
   printError,
+  withArcpCode,
   workCodes,
 } from "../../wire/arcp/index.ts";
 
@@ -27,13 +28,9 @@ export function toArcpError(refusal: Refusal, about: JsonObject = {}): ArcpError
 
 /** An agent may have codes of its own; only the protocol's are sent, theirs in the details (ARCP-187). */
 export function errorOf(failure: Failure): ErrorPayload {
-  const { code, message, isRetryable, details } = failure;
-  return printError({
-    code: arcpCodeOf(code),
-    message: message || "it failed",
-    retryable: isRetryable,
-    details: details === undefined ? undefined : JSON.parse(details),
-  });
+  const { code, message, isRetryable: retryable, details } = failure;
+  const more = details === undefined ? {} : { details: JSON.parse(details) };
+  return printError(withArcpCode({ code, message: message || "it failed", retryable, ...more }));
 }
 
 export function failureOf({ code, message, retryable, details }: ErrorPayload): Failure {

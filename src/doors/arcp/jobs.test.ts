@@ -196,6 +196,7 @@ test("[ARCP-105] [ARCP-187] an agent's own error keeps its code, words and detai
     new ArcpError("PERMISSION_DENIED", "not you", { details: { who: "you" } }),
     new TypeError("x is not a function"),
     new ArcpError("OUT_OF_COFFEE", "empty", { retryable: false }),
+    new ArcpError("INTERNAL_ERROR", "nobody said", { details: { original_code: "ask_timeout" } }),
   ];
   scene.agent("fail", (input) => {
     throw errors[Number(input)];
@@ -219,6 +220,13 @@ test("[ARCP-105] [ARCP-187] an agent's own error keeps its code, words and detai
       message: "empty",
       retryable: true,
       details: { original_code: "OUT_OF_COFFEE" },
+    },
+    {
+      ...always,
+      code: "INTERNAL_ERROR",
+      message: "nobody said",
+      retryable: true,
+      details: { original_code: "ask_timeout" },
     },
   ]);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Handler } from "../../arcp-context.ts";
+import { type Handler, JobContext } from "../../arcp-context.ts";
 import { limits as clientLimits } from "../../client/worker/limits.ts";
 import { type WorkerAgent, WorkerProgram } from "../../client/worker/worker-program.ts";
 import { costOf, type JobId, parseAmount, printDecimal, sessionId } from "../../core/index.ts";
@@ -12,6 +12,8 @@ import { openSession } from "../../testing/commands.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import { openPlane, turns } from "../../testing/test-plane.ts";
 import { resultOf } from "../../testing/test-runtime.ts";
+import { ArcpError } from "../../wire/arcp/index.ts";
+import { WorkError } from "../errors.ts";
 import { type JobRequest, Runtime, type RuntimeOptions } from "../runtime.ts";
 import { limits } from "./limits.ts";
 import { RemoteWorkers, type RemoteWorkersOptions } from "./remote-workers.ts";
@@ -216,10 +218,66 @@ test("a handler that throws, streams or delegates does so from elsewhere too", a
     await turns(60);
     return (await scene.told(id)).slice(-2).join("; ");
   };
-  assert.match((await lastOf("throw")) ?? "", /; INTERNAL_ERROR$/);
+  assert.match((await lastOf("throw")) ?? "", /; internal_error$/);
   assert.match((await lastOf("stream")) ?? "", /"data":"all of it".*"more":false\}; undefined$/);
   assert.match((await lastOf("spend")) ?? "", /"spent"$/);
   assert.match((await lastOf("delegate")) ?? "", /grant_too_wide.*; \{"got":7\}$/);
+});
+
+test("a job fails with the same code, words and details here and elsewhere, and so its parent sees", async () => {
+  await using scene = await Scene.open();
+  const { runtime } = scene;
+  const failures: Readonly<Record<string, Handler>> = {
+    budget_exhausted: (_, context) => context.reserve("USD:2.00"),
+    permission_denied: (_, context) => context.authorize("tool.call", "rm"),
+    "permission_denied of the agent's own": () => {
+      throw new ArcpError("PERMISSION_DENIED", "not you", { details: { who: "you" } });
+    },
+    grant_too_wide: (_, context) =>
+      context.delegate({ agent: "lost", leaseRequest: { "fs.read": ["/**"] } }),
+    worker_lost: async (_, context) => await (await context.delegate({ agent: "lost" })).done,
+    ask_timeout: (_, context) => context.ask("Sure?", { timeoutMs: 1 }),
+    key_reused: (_, context) =>
+      Promise.all(["One?", "Other?"].map((prompt) => context.ask(prompt, { key: "k" }))),
+    invalid_argument: (_, context) => context.emitEvent("mood", {}),
+    internal_error: () => {
+      throw new TypeError("boom");
+    },
+    OUT_OF_INK: () => {
+      throw new ArcpError("OUT_OF_INK", "no ink", { retryable: true, details: { tray: 2 } });
+    },
+  };
+  const fail: Handler = (input, context) => failures[String(input)]?.(input, context);
+  new Cable(scene.workers, programOf(fail, { name: "elsewhere" }));
+  using _here = runtime.registerAgentWith((parts) => new JobContext(parts), "here", fail);
+  using _lost = runtime.registerAgent("lost", () => {
+    throw new WorkError("worker_lost", "its worker was lost");
+  });
+  type Seen = Pick<WorkError, "code" | "toldCode" | "message" | "retryable" | "details">;
+  const seen: Seen[] = [];
+  using _parent = runtime.registerAgent("parent", async (input, context) => {
+    const { agent, failure } = input as { readonly agent: string; readonly failure: string };
+    const child = await context.delegate({ agent, input: failure, capabilities });
+    await child.done.catch(({ code, toldCode, message, retryable, details }: WorkError) => {
+      const text = JSON.stringify({ code, toldCode, message, retryable, details });
+      seen.push(JSON.parse(text.replaceAll(/question_\d+/g, "question")));
+    });
+  });
+  const capabilities = { "agent.delegate": ["*"], "cost.budget": ["USD:1.00"] };
+  await turns();
+  for (const failure of Object.keys(failures)) {
+    for (const agent of ["here", "elsewhere"]) {
+      const input = JSON.stringify({ agent, failure });
+      const ending = runtime.ending(await scene.submit({ agent: "parent", input, capabilities }));
+      await turns(40);
+      await scene.pass(1);
+      await turns(40);
+      await ending;
+    }
+    const [here, elsewhere] = seen.splice(0);
+    assert.deepEqual(elsewhere, here);
+    assert.equal(here?.toldCode, failure.split(" ")[0]);
+  }
 });
 
 test("a job elsewhere may have more children than a worker may have requests and events on their way", async () => {

@@ -165,4 +165,4 @@ export {
   isVendorName,
 } from "./vendor.ts";
 export { implementationVersion, protocolVersion } from "./version.ts";
-export { arcpCodeOf, isVague, workCodes } from "./work-codes.ts";
+export { arcpCodeOf, withArcpCode, withOwnCode, workCodes } from "./work-codes.ts";

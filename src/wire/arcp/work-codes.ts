@@ -1,8 +1,9 @@
 /**
- * Our own codes in ARCP's words. Codes that are not here are the agent's own, or those of a log that was written when
- * jobs failed with ARCP's codes; they stay as they are.
+ * Our own codes in ARCP's words, and back. Codes that are not here are the agent's own, or those of a log that was written
+ * when jobs failed with ARCP's codes; they stay as they are.
  */
-import type { ErrorCode } from "./errors.ts";
+import { type ErrorCode, isErrorCode, type ReceivedError } from "./errors.ts";
+import { limits } from "./limits.ts";
 
 export type WorkCode =
   | "invalid_argument"
@@ -58,9 +59,38 @@ export function arcpCodeOf(code: string): string {
   return isWorkCode(code) ? workCodes[code] : code;
 }
 
-/** Whether ARCP's code is less specific than ours, so that our code is added to the details. */
-export function isVague(code: string): boolean {
-  return code === "limit_reached" || code === "ask_timeout" || code === "question_closed";
+/** Of our codes that share one in ARCP, those that ARCP's code means by itself. */
+const general: readonly WorkCode[] = ["invalid_argument", "job_cancelled", "internal_error"];
+
+const meanings: ReadonlyMap<string, string> = new Map(
+  [...Object.keys(workCodes), ...general].map((code) => [arcpCodeOf(code), code]),
+);
+
+/** The same error in ARCP's words. Where ARCP's code is less specific than ours, the details have ours. */
+export function withArcpCode(error: ReceivedError): ReceivedError {
+  const { code, details } = error;
+  const arcpCode = arcpCodeOf(code);
+  const told = { ...error, code: arcpCode };
+  const isExact = arcpCode === code || meanings.get(arcpCode) === code;
+  return isExact ? told : { ...told, details: { ...details, original_code: code } };
+}
+
+/** The inverse: the same error with our code, or with the agent's own. */
+export function withOwnCode(error: ReceivedError): ReceivedError {
+  const { code, details, ...rest } = error;
+  const { original_code: original, ...others } = details ?? {};
+  if (!isOriginalOf(code, original)) return { ...error, code: meanings.get(code) ?? code };
+  const hasOthers = Object.keys(others).length > 0;
+  return { ...rest, code: original, ...(hasOthers && { details: others }) };
+}
+
+/** Whether an error with this code of ARCP can have been one with the other code. */
+function isOriginalOf(code: string, original: unknown): original is string {
+  if (typeof original !== "string") return false;
+  if (isWorkCode(original)) return workCodes[original] === code;
+  // `printError` sends an agent's own code like this.
+  const isOwn = original !== "" && original.length <= limits.nameLengthMax;
+  return code === "INTERNAL_ERROR" && isOwn && !isErrorCode(original);
 }
 
 function isWorkCode(code: string): code is WorkCode {

@@ -4,12 +4,10 @@
  * sides, so that either may be the older one.
  */
 import {
-  arcpCodeOf,
   type ChunkSize,
   type Credential,
   Fields,
   isObject,
-  isVague,
   type JsonObject,
   printCredential,
   printError,
@@ -20,6 +18,8 @@ import {
   readTraceHeaders,
   type TraceHeaders,
   limits as wireLimits,
+  withArcpCode,
+  withOwnCode,
 } from "../arcp/index.ts";
 import { limits } from "./limits.ts";
 
@@ -258,7 +258,7 @@ export function readFromWorker(type: string, payload: JsonObject): Read<FromWork
       });
     }
     case "error":
-      return fields.done({ type: "error", ...readNumbered(fields), error: readError(payload) });
+      return fields.done({ type: "error", ...readNumbered(fields), error: readFailure(payload) });
     case "leave":
       return { value: { type: "leave" } };
     default:
@@ -417,7 +417,7 @@ export function printFromWorker(said: FromWorker): JsonObject {
       };
     }
     case "error":
-      return { ...printNumbered(said), ...printTold(said.error) };
+      return { ...printNumbered(said), ...printFailure(said.error) };
     case "authorize":
       return { ...printRequest(said), capability: said.capability, target: said.target };
     case "reserve":
@@ -543,14 +543,14 @@ export function readToWorker(type: string, payload: JsonObject): Read<ToWorker> 
       return fields.done({
         type: "invalid",
         ...readNumbered(fields),
-        error: readError(fields.any("error")),
+        error: readFailure(fields.any("error")),
       });
     case "answer": {
       const error = fields.any("error");
       return fields.done({
         type: "answer",
         requestId: fields.text("request_id"),
-        ...(error === undefined ? { value: payload["value"] } : { error: readError(error) }),
+        ...(error === undefined ? { value: payload["value"] } : { error: readFailure(error) }),
       });
     }
     case "cancel":
@@ -664,11 +664,11 @@ export function printToWorker(said: ToWorker): JsonObject {
     case "ack":
       return printNumbered(said);
     case "invalid":
-      return { ...printNumbered(said), error: printTold(said.error) };
+      return { ...printNumbered(said), error: printFailure(said.error) };
     case "answer": {
       const { requestId, value, error } = said;
       return error
-        ? { request_id: requestId, error: printTold(error) }
+        ? { request_id: requestId, error: printFailure(error) }
         : { request_id: requestId, ...(value !== undefined && { value }) };
     }
     case "cancel":
@@ -678,8 +678,11 @@ export function printToWorker(said: ToWorker): JsonObject {
   }
 }
 
-/** Codes travel in ARCP's words, as the rest of a session does. */
-function printTold({ code, details, ...error }: ReceivedError): JsonObject {
-  const all = isVague(code) ? { original_code: code, ...details } : details;
-  return printError({ ...error, code: arcpCodeOf(code), details: all });
+/** Codes travel in ARCP's words, as the rest of a session does. Both sides have ours. */
+function printFailure(error: ReceivedError): JsonObject {
+  return printError(withArcpCode(error));
+}
+
+function readFailure(payload: unknown): ReceivedError {
+  return withOwnCode(readError(payload));
 }
