@@ -103,10 +103,10 @@ test("yes grants a request for access, and no denies it", () => {
   assert.throws(() => readAnswer(asked, "perhaps"), /answer yes or no/);
 });
 
-test("a question is found by its id, a part of its id, or the name of its asker", () => {
-  const one = { id: "qst_01ABC", askerName: "payer" };
-  const other = { id: "qst_01ABD", askerName: "mailer" };
-  for (const word of ["qst_01ABC", "abc", "payer"]) {
+test("a question is found by its id, a part of its id, or the id or name of its asker", () => {
+  const one = asked({ id: "qst_01ABC", asker: { kind: "job", id: "job_01" } });
+  const other = asked({ id: "qst_01ABD", askerName: "mailer" });
+  for (const word of ["qst_01ABC", "abc", "payer", "job_01"]) {
     assert.deepEqual(questionsMeant([one, other], word), [one], word);
   }
   assert.equal(questionsMeant([one, other], "qst_01").length, 2);

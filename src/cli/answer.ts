@@ -47,8 +47,8 @@ export function userName(): string {
 }
 
 /**
- * The open question that `word` names: by its id, a part of its id, or the name of its asker. For a closed question it
- * throws a failure that says who answered, or why nobody did.
+ * The open question that `word` names: by its id, a part of its id, or the id or name of its asker. For a closed
+ * question it throws a failure that says who answered, or why nobody did.
  */
 async function findQuestion(values: Values, word: string): Promise<Question> {
   const asked = { state: ["open"], limit: limits.pageMax } as const;
@@ -111,11 +111,8 @@ function endOf({ state, answeredBy, reason, closedAtMs }: Question, nowMs: numbe
 }
 
 /** Exported for its test. */
-export function questionsMeant<Asked extends Pick<Question, "id" | "askerName">>(
-  open: readonly Asked[],
-  word: string,
-): readonly Asked[] {
-  const exact = open.filter(({ id, askerName }) => id === word || askerName === word);
+export function questionsMeant(open: readonly Question[], word: string): readonly Question[] {
+  const exact = open.filter((one) => one.id === word || isAskedBy(one, word));
   return exact.length > 0 ? exact : open.filter((one) => isNamedBy(one, word));
 }
 
