@@ -49,6 +49,25 @@ test("the answer to a question with a schema is JSON, or text if the schema allo
   );
 });
 
+test("an answer that could be JSON or text is what the schema allows", () => {
+  const read = (schema: object, typed: string) => readAnswer({ ...text, schema }, typed);
+  const string = { type: "string" };
+  for (const typed of ["42", "true", "null", '{"a":1}']) assert.equal(read(string, typed), typed);
+  assert.equal(read(string, '"quoted"'), "quoted");
+  // The daemon says what is wrong with these.
+  assert.equal(read({ ...string, minLength: 3 }, "42"), "42");
+  assert.equal(read({ enum: ["red", "blue"] }, "green"), "green");
+  assert.equal(read({ enum: ["red", "blue"] }, "red"), "red");
+  assert.equal(read({ enum: ["1", "2"] }, "1"), "1");
+  assert.equal(read({ enum: [1, 2] }, "1"), 1);
+  const textOrNull = { anyOf: [string, { type: "null" }] };
+  assert.equal(read(textOrNull, "go ahead"), "go ahead");
+  assert.equal(read(textOrNull, "null"), null);
+  assert.equal(read({ type: ["string", "number"] }, "42"), 42);
+  assert.throws(() => read({ enum: [1, 2] }, "one"), /the answer must be JSON: 1 \| 2$/);
+  assert.throws(() => read({}, '{"a":'), /the answer must be JSON: /);
+});
+
 test("an answer that is not JSON is told which fields are expected", () => {
   const schema = {
     type: "object",

@@ -1,6 +1,7 @@
 /** `tipstaff answer`: answers a question that a job or an agent asks. */
 import { userInfo } from "node:os";
 import { printable } from "../terminal/index.ts";
+import { problemOfAnswer } from "../wire/answer-schema/index.ts";
 import type { Question } from "../wire/api/index.ts";
 import { call } from "./daemon.ts";
 import { mistake, no } from "./failure.ts";
@@ -15,7 +16,7 @@ import {
   isNamedBy,
   promptOf,
 } from "./question-words.ts";
-import { schemaText } from "./schema-words.ts";
+import { namesText, schemaText } from "./schema-words.ts";
 import type { Values } from "./table.ts";
 import { ago, countOf } from "./times.ts";
 
@@ -135,15 +136,18 @@ export function readAnswer(
     return chosen ?? alike[0];
   }
   if (schema === undefined) return text;
-  try {
-    return JSON.parse(text);
-  } catch {
-    if (typesOf(schema).includes("string")) return text;
-    throw mistake(`the answer must be JSON: ${printable(schemaText(schema))}`);
-  }
+  const json = parseJson(text);
+  const isText = namesText(schema);
+  // `42` may be meant as a number or as a text. If the schema allows neither, the daemon says why.
+  if (json && (!isText || problemOfAnswer(schema, json.value) === undefined)) return json.value;
+  if (isText) return text;
+  throw mistake(`the answer must be JSON: ${printable(schemaText(schema))}`);
 }
 
-function typesOf(schema: unknown): readonly unknown[] {
-  if (typeof schema !== "object" || schema === null || !("type" in schema)) return [];
-  return Array.isArray(schema.type) ? schema.type : [schema.type];
+function parseJson(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
 }

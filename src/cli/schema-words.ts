@@ -40,6 +40,17 @@ export function schemaText(schema: unknown, depth = 0): string {
   }
 }
 
+/** Whether the schema mentions texts. One that allows everything does not: its answer must be JSON. */
+export function namesText(schema: unknown): boolean {
+  if (!isFields(schema)) return false;
+  const { type, enum: values, const: value, anyOf, oneOf } = schema;
+  return (
+    [type].flat().includes("string") ||
+    [values, value].flat().some((one) => typeof one === "string") ||
+    [anyOf, oneOf].flat().some(namesText)
+  );
+}
+
 function fieldsText({ properties, required }: Fields, depth: number): string {
   if (!isFields(properties) || depth >= limits.schemaDepthShownMax) return "";
   const needed: readonly unknown[] = Array.isArray(required) ? required : [];

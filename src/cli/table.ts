@@ -319,9 +319,13 @@ export const commands: readonly CommandRow[] = [
     arguments: [
       {
         name: "question",
-        help: "its id, the beginning or the end of its id, or the name of the agent that asks",
+        help: "its id, the beginning or the end of its id, or the id or name of the agent or job that asks",
       },
-      { name: "text", help: "the answer; JSON if the question has a schema", isMany: true },
+      {
+        name: "text",
+        help: "the answer; JSON if the question's schema allows no text",
+        isMany: true,
+      },
     ],
     flags: [json, ...asking],
     exits: answerExits,
