@@ -16,6 +16,7 @@ import {
   isNamedBy,
   promptOf,
 } from "./question-words.ts";
+import { readOpenQuestions } from "./read-pages.ts";
 import { namesText, schemaText } from "./schema-words.ts";
 import type { Values } from "./table.ts";
 import { ago, countOf } from "./times.ts";
@@ -52,8 +53,7 @@ export function userName(): string {
  * question it throws a failure that says who answered, or why nobody did.
  */
 async function findQuestion(values: Values, word: string): Promise<Question> {
-  const asked = { state: ["open"], limit: limits.pageMax } as const;
-  const { rows, nowMs } = await call(values, "listQuestions", asked);
+  const { rows, nowMs } = await readOpenQuestions((input) => call(values, "listQuestions", input));
   const meant = questionsMeant(rows, word);
   return onlyOne(meant, { word, nowMs }) ?? (await refuseClosed(values, word));
 }

@@ -51,9 +51,15 @@ export const limits = {
   fairScoreMin: 0.22,
   strongScoreMin: 0.6,
   foundDefault: 10,
-  /** Characters of a question's id that are shown, and the fewest that a user may type to name it. */
+  /**
+   * Characters of a question's id that are shown, and the fewest that a user may type to name it. With more open
+   * questions than `shortIdsMax`, ids are shown in full: to shorten each of 10,000 takes 15 s.
+   */
   shortIdLength: 6,
+  shortIdsMax: 1_000,
   idPartLengthMin: 2,
+  /** What the daemon accepts: with more open questions, it refuses to ask another. */
+  openQuestionsMax: 10_000,
   /** Open questions that are listed above the agents; the rest is only counted. */
   questionsShownMax: 10,
   /** The prompt is not cut shorter than this to make room for the choices in the command that answers. */

@@ -6,6 +6,7 @@ import { call } from "./daemon.ts";
 import { exits } from "./exits.ts";
 import { mistake } from "./failure.ts";
 import { limits } from "./limits.ts";
+import { readPages } from "./read-pages.ts";
 import type { Values } from "./table.ts";
 import { countOf, grouped } from "./times.ts";
 import { numberIn, textIn } from "./values.ts";
@@ -22,7 +23,7 @@ export type Listed<Row> = Page<Row> & {
   readonly totalOfAll?: number;
 };
 
-/** Rows of as many pages as it takes. The totals, time and sequence are those of the first. */
+/** The rows that `--limit` and `--query` ask for. */
 export async function collect<Name extends ListName>(
   values: Values,
   name: Name,
@@ -33,20 +34,10 @@ export async function collect<Name extends ListName>(
   if (limit < 1) throw mistake("--limit is 1 or more");
   const query = textIn(values, "query");
   const asked = { ...order, ...filter, ...(query === undefined ? {} : { query }) };
-  const ask = (count: number, after?: string): Promise<Page<RowOf<Name>>> =>
-    call(values, name, {
-      ...asked,
-      limit: Math.min(limits.pageMax, count),
-      ...(after === undefined ? {} : { after }),
-    }) as Promise<Page<RowOf<Name>>>;
-  const first = await ask(limit);
-  const rows = [...first.rows];
-  for (let { next } = first; next !== undefined && rows.length < limit; ) {
-    const page = await ask(limit - rows.length, next);
-    rows.push(...page.rows);
-    next = page.rows.length > 0 ? page.next : undefined;
-  }
-  const { total, sequence, nowMs } = first;
+  const { rows, total, sequence, nowMs } = await readPages(
+    limit,
+    (page) => call(values, name, { ...asked, ...page }) as Promise<Page<RowOf<Name>>>,
+  );
   const isFiltered = query !== undefined || Object.keys(filter).length > 0;
   if (total > 0 || !isFiltered || values["json"]) return { rows, total, sequence, nowMs };
   const { total: totalOfAll } = await call(values, name, { ...order, limit: 1 });

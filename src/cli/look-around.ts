@@ -14,6 +14,7 @@ import { limits } from "./limits.ts";
 import { type Looking, lookingFrom } from "./looking.ts";
 import { joined } from "./one-list.ts";
 import { dataDirectoryFrom, hasLog } from "./paths.ts";
+import { readOpenQuestions } from "./read-pages.ts";
 import type { Values } from "./table.ts";
 
 export type Look = {
@@ -81,9 +82,7 @@ async function ask(values: Values, looking: Looking): Promise<Told> {
           options,
         ),
       ),
-      askRows(() =>
-        call(values, "listQuestions", { state: ["open"], limit: limits.pageMax }, options),
-      ),
+      askRows(() => readOpenQuestions((input) => call(values, "listQuestions", input, options))),
     ]);
     // Another program may listen where we ask.
     if (!Array.isArray(agents)) return nobody;

@@ -111,6 +111,14 @@ test("open questions say who asks what, since when, and the command that answers
   assert.match(describeQuestions({ questions: many, nowMs }), /2 more are in tipstaff needs\n/);
 });
 
+test("with very many open questions, ids are not shortened", () => {
+  const id = (index: number): string => `q_${String(index).padStart(12, "0")}`;
+  const questions = Array.from({ length: 10_000 }, (_, index) => asked({ id: id(index) }));
+  const text = describeQuestions({ questions, nowMs });
+  assert.match(text, /tipstaff answer q_000000000000 <text>$/m);
+  assert.match(text, /\n10,000 questions wait for your answer · 9,990 more are in tipstaff needs/);
+});
+
 test("the choices are part of the command if the line has room for them", () => {
   const choices = ["pay now", "wait"];
   const listed = (prompt: string): readonly string[] =>

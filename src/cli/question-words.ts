@@ -21,8 +21,9 @@ export function commandFor(
   return `${command} <${answerWordOf(question)}>`;
 }
 
-/** The shortest end of its id that no other open question shares. */
+/** The shortest end of its id that no other open question shares; among too many questions, its id. */
 export function shortIdOf({ id }: Question, open: readonly Question[]): string {
+  if (open.length > limits.shortIdsMax) return id;
   for (let length: number = limits.shortIdLength; length < id.length; length++) {
     const end = id.slice(-length);
     const isShared = open.some((other) => other.id !== id && isNamedBy(other, end));

@@ -21,6 +21,7 @@ import { stretchesOf } from "./history.ts";
 import { limits } from "./limits.ts";
 import type { Looking } from "./looking.ts";
 import { isFromRegistry } from "./one-list.ts";
+import { readOpenQuestions } from "./read-pages.ts";
 import { limits as view } from "./screen/limits.ts";
 import type { About, AboutFact, DaemonState, Happening } from "./screen/model.ts";
 import { askOverview } from "./status.ts";
@@ -265,8 +266,7 @@ export class WatchedDaemon {
   /** An older daemon does not have questions. */
   async #askQuestions(): Promise<readonly Question[]> {
     try {
-      const asked = { state: ["open"], limit: limits.pageMax } as const;
-      const { rows } = await this.#call("listQuestions", asked);
+      const { rows } = await readOpenQuestions((input) => this.#call("listQuestions", input));
       this.#questionsError = undefined;
       return rows;
     } catch (error) {
