@@ -15,7 +15,7 @@ import { DatabaseSync } from "node:sqlite";
 import { type CutMark, nothingCut, parseMark, printMark } from "./cut-mark.ts";
 import { findMark, markName } from "./durable-mark.ts";
 import { isIntact, type Sealed } from "./entry.ts";
-import { databaseName, examine, walName } from "./examine.ts";
+import { databaseName, examine, hasDatabase, walName } from "./examine.ts";
 import { LogError } from "./log.ts";
 import { columns, toSealed } from "./rows.ts";
 import { SnapshotFiles } from "./snapshot-files.ts";
@@ -40,7 +40,7 @@ export async function acceptLoss(
 ): Promise<AcceptedLoss | undefined> {
   using _lock = lockDirectory(directory);
   const path = join(directory, databaseName);
-  if (!existsSync(path)) throw beyondRepair(path, "is missing");
+  if (!hasDatabase(directory)) throw beyondRepair(path, "is missing or empty");
   const { damage } = examine(directory);
   const snapshots = new SnapshotFiles(join(directory, "snapshots"));
   const newest = await snapshots.newestIntact();

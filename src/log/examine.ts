@@ -32,12 +32,21 @@ export type Examined = {
   readonly warnings: readonly string[];
 };
 
+/**
+ * Whether there is a database that can be opened. SQLite takes a file of up to one byte for a new database and deletes
+ * the write-ahead log beside it, even if the file is only read. That log may have the only copies of the entries.
+ */
+export function hasDatabase(directory: string): boolean {
+  const file = statSync(join(directory, databaseName), { throwIfNoEntry: false });
+  return file !== undefined && file.size > 1;
+}
+
 export function examine(directory: string): Examined {
   const mark = findMark(directory);
   const wal = inspectWal(join(directory, walName));
   const path = join(directory, databaseName);
   const warnings: string[] = [];
-  if (!statSync(path, { throwIfNoEntry: false })?.size) {
+  if (!hasDatabase(directory)) {
     const isNew = mark.state === "absent" && wal.bytes === 0;
     const damage = { file: path, problem: "is missing or empty, but a log was in this directory" };
     return { mark, warnings, ...(!isNew && { damage }) };

@@ -2,12 +2,12 @@
  * A log that is only read: beside a running daemon, or after it was killed. Nothing is mended, locked or
  * written, and no transaction stays open between two reads, so that the daemon's own log does not grow for it.
  */
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { SectionName } from "../core/index.ts";
 import { findMark } from "./durable-mark.ts";
 import { type Entry, isIntact, unseal } from "./entry.ts";
+import { hasDatabase } from "./examine.ts";
 import { limits } from "./limits.ts";
 import { LogError } from "./log.ts";
 import { columns, isDamage, toSealed } from "./rows.ts";
@@ -24,13 +24,13 @@ export class LogReader implements Disposable {
 
   /** Whether there is a log in a directory. */
   static isIn(directory: string): boolean {
-    return existsSync(join(directory, "log.db"));
+    return hasDatabase(directory);
   }
 
   /** Refuses with `unusable` or `damaged`. */
   static open(directory: string): LogReader {
     if (!LogReader.isIn(directory)) {
-      throw new LogError("unusable", `there is no log in ${directory}`);
+      throw new LogError("unusable", `there is no log in ${directory}; tipstaff doctor says more`);
     }
     try {
       return new LogReader(directory);

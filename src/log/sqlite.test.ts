@@ -20,10 +20,12 @@ import { setPolicy } from "../testing/commands.ts";
 import { entries } from "../testing/entries.ts";
 import { Random } from "../testing/random.ts";
 import { temporaryDirectory } from "../testing/temporary.ts";
+import { acceptLoss } from "./accept-loss.ts";
 import { logContract } from "./contract.ts";
 import { type Entry, type Sealed, seal } from "./entry.ts";
 import { limits } from "./limits.ts";
 import type { CutBounds, Log } from "./log.ts";
+import { LogReader } from "./reader.ts";
 import { SqliteLog } from "./sqlite.ts";
 import { verifyLog } from "./verify.ts";
 
@@ -232,14 +234,42 @@ test("a log that ends before the mark is refused, and is as it was", async () =>
   assert.deepEqual(readFileSync(join(place.path, "log.db")), before);
 });
 
-test("a database that is gone or empty is not taken for a new log", async () => {
-  for (const spoil of [rm, (path: string) => writeFile(path, "")]) {
-    await using place = await written(10);
-    await spoil(join(place.path, "log.db"));
+const emptied: Readonly<Record<string, (path: string) => Promise<void>>> = {
+  missing: (path) => rm(path),
+  empty: (path) => writeFile(path, ""),
+  // SQLite takes a file of one byte for an empty one.
+  "of one byte": (path) => writeFile(path, "S"),
+};
+
+for (const [state, spoil] of Object.entries(emptied)) {
+  test(`a database that is ${state} is not taken for a new log, and its write-ahead log is never deleted`, async () => {
+    await using place = await temporaryDirectory();
+    const source = join(place.path, "source");
+    const copy = join(place.path, "copy");
+    await using log = SqliteLog.open(source);
+    await log.append(entries(1, 20), 0);
+    execFileSync("cp", ["-r", source, copy]);
+    await spoil(join(copy, "log.db"));
+    const wal = readFileSync(join(copy, "log.db-wal"));
+
     const refused = { code: "damaged", message: /log\.db is missing or empty/ };
-    assert.throws(() => SqliteLog.open(place.path), refused);
-  }
-});
+    assert.throws(() => SqliteLog.open(copy), refused);
+    const { problems } = await verifyLog(copy, () => {});
+    assert.match(
+      problems.join(),
+      /^\S+log\.db is missing or empty, but a log was in this directory$/,
+    );
+    assert.throws(() => LogReader.open(copy), { code: "unusable" });
+    await assert.rejects(acceptLoss(copy, 0), refused);
+    assert.deepEqual(readFileSync(join(copy, "log.db-wal")), wal, "it has the only copies");
+
+    // As docs/damage.md says: what was never copied to the database can be read from the write-ahead log.
+    await writeFile(join(copy, "log.db"), Buffer.alloc(4_096));
+    await using rescued = SqliteLog.open(copy);
+    await rescued.checkHistory(20);
+    assert.deepEqual(await rescued.read(0, 99), entries(1, 20));
+  });
+}
 
 test("a log that was put in the place of another is refused", async () => {
   await using place = await written(10);

@@ -1,12 +1,11 @@
 /** Reads a whole log and says what is wrong with it. Works beside a running daemon. */
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 import { isJson } from "../core/index.ts";
 import { type CutMark, nothingCut, parseMark } from "./cut-mark.ts";
 import { isIntact, type Sealed } from "./entry.ts";
-import { checkStructure, type Examined, examine } from "./examine.ts";
+import { checkStructure, databaseName, type Examined, examine, hasDatabase } from "./examine.ts";
 import { LogError } from "./log.ts";
 import { columns, toSealed } from "./rows.ts";
 import { SnapshotFiles } from "./snapshot-files.ts";
@@ -29,17 +28,56 @@ export async function verifyLog(
   directory: string,
   onProgress: (done: number, total: number) => void,
 ): Promise<Verdict> {
-  const path = join(directory, "log.db");
-  if (!existsSync(path))
-    throw new LogError("unusable", `there is no log in ${directory}; start one with tipstaff up`);
   // The mark is read first, because a running daemon writes it after the entries.
   const { damage, warnings: found } = await examineTwice(directory);
-  const database = new DatabaseSync(path, { readOnly: true });
   const problems: string[] = damage ? [`${damage.file} ${damage.problem}`] : [];
   const warnings: string[] = [...found];
   const complain = (problem: string): void => {
     if (problems.length < problemsMax) problems.push(problem);
   };
+  let read = nothingRead;
+  if (hasDatabase(directory)) {
+    read = verifyEntries(join(directory, databaseName), { complain, warnings, onProgress });
+  } else if (!damage) {
+    throw new LogError("unusable", `there is no log in ${directory}; start one with tipstaff up`);
+  }
+  const { cut, ...entries } = read;
+  const snapshots = await verifySnapshots(directory, complain);
+  const intact = snapshots.filter((snapshot) => snapshot.isIntact);
+  const [newest = 0, older = newest] = intact.map(({ sequence }) => sequence);
+  if (cut.sequence > newest) {
+    const lost = `what was cut, up to entry ${cut.sequence}, is in no snapshot`;
+    complain(`${lost}: the log cannot be opened`);
+  } else if (cut.sequence > older) {
+    complain(`entries that snapshot ${older} needs were cut, up to ${cut.sequence}`);
+  }
+  return { ...entries, snapshots, problems, warnings };
+}
+
+type EntriesRead = Pick<Verdict, "entries" | "firstSequence" | "lastSequence"> & {
+  readonly cut: CutMark;
+};
+
+const nothingRead: EntriesRead = {
+  entries: 0,
+  firstSequence: 0,
+  lastSequence: 0,
+  cut: nothingCut,
+};
+
+function verifyEntries(
+  path: string,
+  {
+    complain,
+    warnings,
+    onProgress,
+  }: {
+    readonly complain: (problem: string) => void;
+    readonly warnings: string[];
+    readonly onProgress: (done: number, total: number) => void;
+  },
+): EntriesRead {
+  using database = new DatabaseSync(path, { readOnly: true });
   let before: Sealed | undefined;
   let cut = nothingCut;
   let first = 0;
@@ -87,20 +125,9 @@ export async function verifyLog(
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     complain(`the log cannot be read after entry ${before?.sequence ?? 0}: ${why}`);
-  } finally {
-    database.close();
   }
   const lastSequence = before?.sequence ?? cut.sequence;
-  const snapshots = await verifySnapshots(directory, complain);
-  const intact = snapshots.filter((snapshot) => snapshot.isIntact);
-  const [newest = 0, older = newest] = intact.map(({ sequence }) => sequence);
-  if (cut.sequence > newest) {
-    const lost = `what was cut, up to entry ${cut.sequence}, is in no snapshot`;
-    complain(`${lost}: the log cannot be opened`);
-  } else if (cut.sequence > older) {
-    complain(`entries that snapshot ${older} needs were cut, up to ${cut.sequence}`);
-  }
-  return { entries: done, firstSequence: first, lastSequence, snapshots, problems, warnings };
+  return { entries: done, firstSequence: first, lastSequence, cut };
 }
 
 /** A daemon may be writing: a problem that is gone at the second check is not damage. */
