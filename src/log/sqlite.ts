@@ -22,30 +22,8 @@ import {
   type LogSize,
   type Snapshot,
 } from "./log.ts";
-import { columns, format, isBusy, isDamage, toSealed } from "./rows.ts";
+import { columns, isBusy, isDamage, readFormat, schema, streamIndex, toSealed } from "./rows.ts";
 import { SnapshotFiles } from "./snapshot-files.ts";
-
-const schema = `
-  create table entries (
-    sequence integer primary key,
-    bus integer not null,
-    type text not null,
-    version integer not null,
-    atMs integer not null,
-    actor text not null,
-    stream text,
-    body text not null,
-    previous text not null,
-    checksum text not null
-  ) strict;
-  create table about (key text primary key, value text not null) strict;
-  create table damaged (foundAtMs integer, sequence integer, entry text) strict;
-  pragma user_version = ${format};
-`;
-
-/** Only of entries that have one: an index of every row made a million appends eleven times slower. */
-const streamIndex =
-  "create index if not exists entries_by_stream on entries (stream, sequence) where stream is not null";
 
 export class SqliteLog implements Log {
   readonly id: string;
@@ -111,7 +89,7 @@ export class SqliteLog implements Log {
     this.#directory = parts.directory;
     this.path = join(parts.directory, databaseName);
     this.#snapshots = new SnapshotFiles(join(parts.directory, "snapshots"));
-    this.id = this.#prepareFormat(parts.directory);
+    this.id = this.#prepareFormat();
     this.#begin = this.#database.prepare("begin immediate");
     this.#commit = this.#database.prepare("commit");
     this.#inserter = new Inserter(this.#database);
@@ -416,15 +394,9 @@ export class SqliteLog implements Log {
   }
 
   /** Answers the log's id. */
-  #prepareFormat(directory: string): string {
+  #prepareFormat(): string {
     this.#database.exec("pragma journal_mode = wal; pragma synchronous = full");
-    const found = Number(this.#database.prepare("pragma user_version").get()?.["user_version"]);
-    if (found > format) {
-      throw new LogError(
-        "too_new",
-        `${join(directory, databaseName)} has format ${found}; this release reads up to ${format}. Install the newer release`,
-      );
-    }
+    const found = readFormat(this.#database, this.path);
     if (found === 0) {
       const id = randomUUID();
       this.#database.exec(`begin; ${schema} insert into about values ('id', '${id}'); commit`);
