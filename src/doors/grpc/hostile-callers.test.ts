@@ -19,6 +19,9 @@ const createPath = "/agentkeeper.v1.TaskService/CreateTask";
 const getPath = "/agentkeeper.v1.TaskService/GetTask";
 const findPath = "/agentkeeper.v1.RegistryService/Find";
 const watchPath = "/agentkeeper.v1.RegistryService/Watch";
+const checkPath = "/agentkeeper.v1.EntitlementsService/CheckPolicy";
+/** Subject, action and resource are "a". */
+const checkPolicy = frame(Buffer.from([0x0a, 1, 0x61, 0x12, 1, 0x61, 0x1a, 1, 0x61]));
 const megabyte = 1_000_000;
 
 test("only application/grpc and its encodings are gRPC", async () => {
@@ -117,6 +120,29 @@ test("a caller without a window is owed no more than heads of replies, and these
   clearInterval(looking);
   bare.close();
   await until(() => budgets.unread.heldBytes === 0);
+});
+
+test("callers that stop reading at the same time are given up one by one, and others are served in between", async () => {
+  const budgets = budgetsOf({ stalledMs: 200 });
+  await using door = await openTestDoor({ door: { budgets } });
+  const crowd: BareConnection[] = [];
+  const callsOfEach = 20;
+  for (let count = 0; count < 30; count += 1) {
+    const bare = await BareConnection.open(door.port, { initialWindowSize: 0 });
+    crowd.push(bare);
+    for (let calls = 0; calls < callsOfEach; calls += 1) bare.begin(checkPath).end(checkPolicy);
+  }
+  await until(() => budgets.unread.heldBytes > crowd.length * callsOfEach * limits.callBytes);
+  let most = 0;
+  for (let held = budgets.unread.heldBytes; held > 0; ) {
+    await new Promise((resolve) => setImmediate(resolve));
+    most = Math.max(most, held - budgets.unread.heldBytes);
+    held = budgets.unread.heldBytes;
+  }
+  // A stream is closed a moment after it was given up, so that two connections may fall into one turn.
+  const mostCalls = Math.floor(most / limits.callBytes);
+  assert(mostCalls <= 3 * callsOfEach, `${mostCalls} calls were ended in one turn`);
+  for (const bare of crowd) bare.close();
 });
 
 test("a caller that reads is answered, however much it asks for at once", async () => {

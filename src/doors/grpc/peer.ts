@@ -12,6 +12,7 @@ import {
   isStuck,
 } from "../../transport/index.ts";
 import { limits } from "./limits.ts";
+import type { ServerCall } from "./server.ts";
 
 /** A call that waits. `run` does nothing if the call is over by then. */
 type LongCall = { readonly bytes: number; readonly run: () => Promise<void> };
@@ -23,6 +24,8 @@ export class Peer<Connection> {
   readonly unread: ByteAccount;
   /** Requests that are not complete, and complete ones that wait for their turn. */
   readonly unfinished: ByteAccount;
+  /** The calls whose streams are open. */
+  readonly calls: Set<ServerCall<Connection>> = new Set();
   readonly #session: ServerHttp2Session;
   readonly #socket: Socket;
   readonly #longCalls: LongCall[] = [];
@@ -39,8 +42,6 @@ export class Peer<Connection> {
     readonly connection: Connection;
     readonly seat: ConnectionSeat;
     readonly budgets: ByteBudgets;
-    /** Ends the answered calls whose answers the caller does not read. */
-    readonly endUnread: () => void;
   }) {
     this.#session = parts.session;
     this.#socket = parts.socket;
@@ -48,7 +49,7 @@ export class Peer<Connection> {
     this.seat = parts.seat;
     const close = (): void => this.cutOff();
     const takenBytes = (): number => bytesTakenFrom(parts.socket);
-    const giveUp = (): void => (isStuck(parts.socket) ? this.cutOff() : parts.endUnread());
+    const giveUp = (): void => (isStuck(parts.socket) ? this.cutOff() : void this.#endUnread());
     this.unread = parts.budgets.unread.open({ close, takenBytes, giveUp });
     this.unfinished = parts.budgets.unfinished.open({ close });
   }
@@ -59,6 +60,15 @@ export class Peer<Connection> {
     this.unread.close();
     this.unfinished.close();
     this.#longCalls.length = 0;
+  }
+
+  /**
+   * Ends the answered calls whose answers the caller does not read. One connection in each turn of the event loop,
+   * because thousands of calls may stall together.
+   */
+  async #endUnread(): Promise<void> {
+    await this.unread.turn();
+    for (const call of this.calls) call.giveUp();
   }
 
   /** Callers of the connection see UNAVAILABLE. */

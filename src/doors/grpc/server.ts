@@ -84,7 +84,6 @@ export class GrpcServer<Connection> implements AsyncDisposable {
   readonly #methods: ReadonlyMap<string, Method<Connection>>;
   readonly #peers = new Map<ServerHttp2Session, Peer<Connection>>();
   readonly #sockets = new Set<Socket>();
-  readonly #calls = new Set<ServerCall<Connection>>();
   #listening: Listening = { servers: [], places: [] };
   /** The socket whose HTTP/2 session is being made, because Node's session event does not contain it. */
   #arriving: Socket | undefined;
@@ -115,10 +114,12 @@ export class GrpcServer<Connection> implements AsyncDisposable {
     this.#isClosing = true;
     clearInterval(this.#checking);
     for (const server of this.#listening.servers) server.close();
-    for (const call of this.#calls) {
-      if (call.isWaiting) call.end("UNAVAILABLE", "the daemon is shutting down");
+    for (const [session, { calls }] of this.#peers) {
+      for (const call of calls) {
+        if (call.isWaiting) call.end("UNAVAILABLE", "the daemon is shutting down");
+      }
+      session.close();
     }
-    for (const session of this.#peers.keys()) session.close();
     const giveUpAtMs = performance.now() + limits.closingMs;
     while (this.#peers.size > 0 && performance.now() < giveUpAtMs) {
       await new Promise((resolve) => setTimeout(resolve, 5));
@@ -169,7 +170,6 @@ export class GrpcServer<Connection> implements AsyncDisposable {
         seat,
         connection: this.#options.makeConnection(),
         budgets: this.#options.budgets,
-        endUnread: () => this.#endUnread(session),
       });
     if (!peer) return cutOff(session, socket);
     this.#peers.set(session, peer);
@@ -185,22 +185,19 @@ export class GrpcServer<Connection> implements AsyncDisposable {
     });
   }
 
-  #endUnread(session: ServerHttp2Session): void {
-    const peer = this.#peers.get(session);
-    for (const call of this.#calls) if (call.peer === peer) call.giveUp();
-  }
-
   /**
    * Ends calls whose requests are not complete in time, and connections that open streams which never become calls.
    */
   #check(): void {
     const { requestMs } = this.#options;
     const nowMs = performance.now();
-    for (const call of this.#calls) {
-      if (nowMs - call.awaitedSinceMs <= requestMs) continue;
-      call.end("DEADLINE_EXCEEDED", `the request was not complete within ${requestMs} ms`);
+    for (const peer of this.#peers.values()) {
+      for (const call of peer.calls) {
+        if (nowMs - call.awaitedSinceMs <= requestMs) continue;
+        call.end("DEADLINE_EXCEEDED", `the request was not complete within ${requestMs} ms`);
+      }
+      peer.checkStreams();
     }
-    for (const peer of this.#peers.values()) peer.checkStreams();
   }
 
   #begin(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
@@ -218,9 +215,9 @@ export class GrpcServer<Connection> implements AsyncDisposable {
     peer.seat.request();
     const { connection } = peer;
     const call = new ServerCall(stream, peer, headers);
-    this.#calls.add(call);
+    peer.calls.add(call);
     stream.once("close", () => {
-      this.#calls.delete(call);
+      peer.calls.delete(call);
       call.close();
     });
     const path = headers[":path"] ?? "";
