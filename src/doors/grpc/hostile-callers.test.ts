@@ -6,6 +6,7 @@ import { connect as connectSocket } from "node:net";
 import { test } from "node:test";
 import {
   BareConnection,
+  type BareReply,
   collect,
   openTestDoor,
   statusOf,
@@ -120,6 +121,27 @@ test("a caller without a window is owed no more than heads of replies, and these
   clearInterval(looking);
   bare.close();
   await until(() => budgets.unread.heldBytes === 0);
+});
+
+test("calls that wait behind unread replies are counted until they end, and too many are refused", async () => {
+  const room = 40;
+  const budgets = budgetsOf({ unfinishedShare: room * limits.callBytes });
+  await using door = await openTestDoor({ door: { budgets } });
+  const request = await largeTask(door, 100_000);
+  const bare = await BareConnection.open(door.port, { initialWindowSize: 0 });
+  for (let calls = 0; calls < limits.longCallsMax; calls += 1) bare.begin(getPath).end(request);
+  // An empty request takes memory too while it waits. Twice, because the first ones must be forgotten when they end.
+  for (let round = 0; round < 2; round += 1) {
+    const ask = (): Promise<BareReply> =>
+      bare.send(findPath, frame(Buffer.alloc(0)), { "grpc-timeout": "300m" });
+    const replies = await Promise.all(Array.from({ length: 3 * room }, ask));
+    const ends = Object.groupBy(replies, ({ status = "OK" }) => status);
+    assert.equal(ends.DEADLINE_EXCEEDED?.length, room);
+    assert.equal(ends.RESOURCE_EXHAUSTED?.length, 2 * room);
+    assert.match(ends.RESOURCE_EXHAUSTED[0]?.message ?? "", /wait for earlier replies to be read/);
+    assert.equal(budgets.unfinished.heldBytes, 0);
+  }
+  bare.close();
 });
 
 test("callers that stop reading at the same time are given up one by one, and others are served in between", async () => {
@@ -253,10 +275,10 @@ function createTask(inputBytes: number): Buffer {
   return frame(Buffer.concat([head, Buffer.alloc(inputBytes)]));
 }
 
-/** A task of a megabyte, and the request for it. */
-async function largeTask(door: TestDoor): Promise<Buffer> {
+/** Makes a task of so many bytes, and answers with the request for it. */
+async function largeTask(door: TestDoor, bytes = megabyte): Promise<Buffer> {
   const client = await door.connectWarm();
-  const { task } = await client.createTask({ type: "t", input: Buffer.alloc(megabyte) });
+  const { task } = await client.createTask({ type: "t", input: Buffer.alloc(bytes) });
   const id = Buffer.from(task?.id ?? "");
   return frame(Buffer.concat([Buffer.from([0x0a, id.length]), id]));
 }

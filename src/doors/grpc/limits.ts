@@ -17,7 +17,7 @@ export const limits = {
   requestMs: 30_000,
   /** How often calls are checked for this time limit. */
   checkMs: 1_000,
-  /** Memory for an answered call until its caller has read the answer, besides the answer itself. */
+  /** Memory for a call while it waits, and until its caller has read the answer; request and answer are extra. */
   callBytes: 4_096,
   /** The size of one piece of a long reply. For a caller that does not read, only one piece is held. */
   pieceBytes: 32_768,

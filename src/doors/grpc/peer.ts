@@ -14,7 +14,7 @@ import {
 import { limits } from "./limits.ts";
 import type { ServerCall } from "./server.ts";
 
-/** A call that waits. `run` does nothing if the call is over by then. */
+/** A call that waits, and the memory that it takes meanwhile. */
 type LongCall = { readonly bytes: number; readonly run: () => Promise<void> };
 
 export class Peer<Connection> {
@@ -28,7 +28,8 @@ export class Peer<Connection> {
   readonly calls: Set<ServerCall<Connection>> = new Set();
   readonly #session: ServerHttp2Session;
   readonly #socket: Socket;
-  readonly #longCalls: LongCall[] = [];
+  /** In the order of arrival. */
+  readonly #longCalls = new Map<ServerCall<Connection>, LongCall>();
   #longCallsRunning = 0;
   #isWaitingForReader = false;
   #streamsSeen = 0;
@@ -59,7 +60,7 @@ export class Peer<Connection> {
     this.seat.leave();
     this.unread.close();
     this.unfinished.close();
-    this.#longCalls.length = 0;
+    this.#longCalls.clear();
   }
 
   /**
@@ -100,21 +101,33 @@ export class Peer<Connection> {
 
   /**
    * Runs a call whose reply may be long: a few at a time, and none while the caller leaves much unread. A call runs
-   * until its caller has read the reply.
+   * until its caller has read the reply. A call that would wait is refused if the connection is over its share.
    */
-  runLong(bytes: number, run: () => Promise<void>): void {
-    this.#longCalls.push({ bytes, run });
+  runLong(call: ServerCall<Connection>, requestBytes: number, run: () => Promise<void>): void {
+    const bytes = limits.callBytes + requestBytes;
+    this.#longCalls.set(call, { bytes, run });
     this.unfinished.add(bytes);
     this.#runNext();
+    if (!this.#longCalls.has(call) || !this.unfinished.isOverShare) return;
+    const message = "too many calls of this connection wait for earlier replies to be read";
+    call.end("RESOURCE_EXHAUSTED", message);
+  }
+
+  /** The call no longer waits: it runs, or it is over. */
+  stopWaiting(call: ServerCall<Connection>): void {
+    const waiting = this.#longCalls.get(call);
+    if (!waiting) return;
+    this.#longCalls.delete(call);
+    this.unfinished.remove(waiting.bytes);
   }
 
   readonly #runNext = (): void => {
-    while (this.#longCalls.length > 0 && this.#longCallsRunning < limits.longCallsMax) {
+    for (const [call, { run }] of this.#longCalls) {
+      if (this.#longCallsRunning >= limits.longCallsMax) return;
       if (this.#isWaitingForReader || this.#waitForReader()) return;
-      const next = this.#longCalls.shift();
-      this.unfinished.remove(next?.bytes ?? 0);
+      this.stopWaiting(call);
       this.#longCallsRunning += 1;
-      void next?.run().finally(() => {
+      void run().finally(() => {
         this.#longCallsRunning -= 1;
         this.#runNext();
       });

@@ -41,8 +41,9 @@ export type Method<Connection> = {
   /** Whether the reply may be megabytes long. A connection has only a few such calls in progress at a time. */
   readonly isLong?: boolean;
   /**
-   * A complete message has arrived. Called in the order in which messages arrive on a connection; the
-   * promise resolves when the message is dealt with, and rejects only through a fault of ours.
+   * A complete message has arrived. Called in the order in which messages arrive on a connection, except that calls
+   * with long replies may wait and are then overtaken. The promise resolves when the message is dealt with, and
+   * rejects only through a fault of ours.
    */
   readonly receive: (message: Buffer, call: ServerCall<Connection>) => Promise<void>;
 };
@@ -312,7 +313,7 @@ export class GrpcServer<Connection> implements AsyncDisposable {
     const receive = (): Promise<void> =>
       method.receive(message, call).catch((fault: unknown) => this.#fail(fault, method, call));
     if (!method.isLong) void receive();
-    else peer.runLong(message.length, async () => (call.isOver ? undefined : receive()));
+    else peer.runLong(call, message.length, async () => (call.isOver ? undefined : receive()));
   }
 
   #fail(fault: unknown, method: Method<Connection>, call: ServerCall<Connection>): void {
@@ -499,6 +500,7 @@ export class ServerCall<Connection> {
     this.#controller?.abort();
     if (this.#isForgotten) return;
     this.#isForgotten = true;
+    this.peer.stopWaiting(this);
     if (this.#controller) this.peer.seat.endWatch();
   }
 
