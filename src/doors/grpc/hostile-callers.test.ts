@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { constants } from "node:http2";
-import { connect as connectSocket } from "node:net";
+import { connect as connectSocket, type Socket } from "node:net";
 import { test } from "node:test";
 import {
   BareConnection,
@@ -228,14 +228,7 @@ test("at the limit the connection that was idle longest is closed; watches and t
 test("headers that unpack to more than is allowed close the connection", async () => {
   await using door = await openTestDoor({ door: { requestMs: 20 } });
   for (const isMixed of [false, true]) {
-    const socket = connectSocket(door.port, "127.0.0.1");
-    socket.on("error", () => {});
-    const gone = once(socket, "close");
-    socket.resume();
-    socket.write(greeting);
-    // A header of 4 kB that is then named 12,000 times: 48 MB out of 16 kB.
-    const long = Buffer.concat([Buffer.from("4001787fbd1d", "hex"), Buffer.alloc(3_900, "a")]);
-    const bomb = Buffer.concat([pseudoHeaders, long, Buffer.alloc(12_000, 0xbe)]);
+    const { socket, gone } = greet(door.port);
     const bombs = isMixed ? limits.unseenStreamsMax + 2 : 1;
     for (let count = 0; count < bombs; count += 1) {
       socket.write(headersFrame(4 * count + 1, bomb));
@@ -247,10 +240,42 @@ test("headers that unpack to more than is allowed close the connection", async (
   assert.equal(await statusOf(door.connect().find({})), "OK");
 });
 
+test("headers that unpack to more than is allowed close the connection, also if more of them follow", {
+  timeout: 10_000,
+}, async () => {
+  const checkMs = 20;
+  await using door = await openTestDoor({ door: { requestMs: checkMs } });
+  const { socket, gone } = greet(door.port);
+  let streamId = 1;
+  const sending = setInterval(() => {
+    socket.write(headersFrame(streamId, bomb));
+    streamId += 2;
+  }, checkMs / 2);
+  await gone.finally(() => clearInterval(sending));
+});
+
 /** The preface of HTTP/2 and empty SETTINGS. */
 const greeting = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 /** POST, http, the path /, and an authority. */
 const pseudoHeaders = Buffer.from("838684410161", "hex");
+
+/** A header of 4 kB that is then named 12,000 times: 48 MB out of 16 kB. */
+const bomb = Buffer.concat([
+  pseudoHeaders,
+  Buffer.from("4001787fbd1d", "hex"),
+  Buffer.alloc(3_900, "a"),
+  Buffer.alloc(12_000, 0xbe),
+]);
+
+/** Connects, and reads whatever comes. */
+function greet(port: number): { readonly socket: Socket; readonly gone: Promise<unknown> } {
+  const socket = connectSocket(port, "127.0.0.1");
+  socket.on("error", () => {});
+  const gone = once(socket, "close");
+  socket.resume();
+  socket.write(greeting);
+  return { socket, gone };
+}
 
 /** A frame of complete headers of a request without a body. */
 function headersFrame(streamId: number, block: Buffer): Buffer {

@@ -34,7 +34,7 @@ export class Peer<Connection> {
   #isWaitingForReader = false;
   #streamsSeen = 0;
   #lastStreamId = 0;
-  /** The id of a stream that was open at the last check, and that Node had not reported. */
+  /** The id of the last stream that was open at the last check. Node may not have reported it yet. */
   #suspectStreamId = 0;
 
   constructor(parts: {
@@ -92,11 +92,9 @@ export class Peer<Connection> {
    * go on. Called once a second.
    */
   checkStreams(): void {
-    const { lastProcStreamID: last = 0 } = this.#session.state;
-    if (last <= this.#lastStreamId) return;
     // Only at the second check: at the first, the rest of the headers may still be on its way.
-    if (last === this.#suspectStreamId) this.cutOff();
-    else this.#suspectStreamId = last;
+    if (this.#suspectStreamId > this.#lastStreamId) return this.cutOff();
+    this.#suspectStreamId = this.#session.state.lastProcStreamID ?? 0;
   }
 
   /**
