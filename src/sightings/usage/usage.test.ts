@@ -48,7 +48,10 @@ test("a search that was broken off goes on at the next look", async () => {
   await using home = await temporaryDirectory();
   const count = 600;
   for (let index = 0; index < count; index++) {
-    mkdirSync(join(home.path, "projects", `p${index}`), { recursive: true });
+    const folder = join(home.path, "projects", `p${index}`);
+    mkdirSync(folder, { recursive: true });
+    // Folders that changed at the same time as the newest one are searched again.
+    utimesSync(folder, index, index);
   }
   const transcripts = new ClaudeTranscripts();
   const spent = Array.from({ length: 6 }, () => {
