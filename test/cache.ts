@@ -5,7 +5,7 @@
  * that another process is making.
  */
 import { createHash } from "node:crypto";
-import { existsSync, globSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, globSync, mkdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -31,32 +31,37 @@ export function cached(program: Program): Promise<string> {
   return known;
 }
 
+/** A process that makes a program touches its private directory this often. */
+const touchMs = 1_000;
+/** A private directory that was not touched for so long belongs to a process that has ended. */
+const abandonedMs = 60_000;
+
 async function ensure(directory: string, { make }: Program): Promise<string> {
   while (!existsSync(directory) && isBeingMade(directory)) await sleep(100);
   if (existsSync(directory)) return directory;
   const making = `${directory}.${process.pid}`;
+  const touching = setInterval(() => utimesSync(making, new Date(), new Date()), touchMs).unref();
   try {
     mkdirSync(making, { recursive: true });
     await make(making);
     move(making, directory);
     return directory;
   } finally {
+    clearInterval(touching);
     rmSync(making, { recursive: true, force: true });
   }
 }
 
-/** By another process, which is alive. */
+/** By another process. Deletes what a process that has ended left behind. */
 function isBeingMade(directory: string): boolean {
-  const owners = globSync(`${directory}.*`).map((making) => Number(making.split(".").at(-1)));
-  return owners.some((pid) => pid !== process.pid && isAlive(pid));
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
+  const others = globSync(`${directory}.*`).filter((making) => !making.endsWith(`.${process.pid}`));
+  return others.some((making) => {
+    const touchedAtMs = statSync(making, { throwIfNoEntry: false })?.mtimeMs;
+    if (touchedAtMs === undefined) return false;
+    if (touchedAtMs > Date.now() - abandonedMs) return true;
+    rmSync(making, { recursive: true, force: true });
     return false;
-  }
+  });
 }
 
 /** The first of several processes wins. Theirs has the same content as ours. */

@@ -2,7 +2,7 @@
  * Damages every file of a data directory in many ways, and starts on it. Each start must either have every entry that
  * was acknowledged, or refuse and name the damaged file. A failure prints its seed, which is the whole reproduction.
  *
- * The test command tries 250 seeds. `TIPSTAFF_DAMAGE_CASES=10000` tries that many.
+ * The test command tries 250 seeds. `DAMAGE_CASES=10000` tries that many.
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -25,7 +25,7 @@ import { entries } from "../../src/testing/entries.ts";
 import { Random } from "../../src/testing/random.ts";
 import { temporaryDirectory } from "../../src/testing/temporary.ts";
 
-const cases = Number(process.env["TIPSTAFF_DAMAGE_CASES"] ?? 250);
+const cases = Number(process.env["DAMAGE_CASES"] ?? 250);
 const pageBytes = 4_096;
 const walHeaderBytes = 32;
 const walFrameBytes = 24 + pageBytes;
@@ -49,7 +49,7 @@ test(`of ${cases} damages to a data directory, none goes unnoticed`, async () =>
   const copy = join(place.path, "copy");
   const outcomes = new Map<string, number>();
   const failures: string[] = [];
-  const firstSeed = Number(process.env["TIPSTAFF_DAMAGE_SEED"] ?? 1);
+  const firstSeed = Number(process.env["DAMAGE_SEED"] ?? 1);
   for (let seed = firstSeed; seed < firstSeed + cases; seed++) {
     const random = new Random(seed);
     const original = random.pick(originals);
@@ -93,10 +93,14 @@ async function start(path: string, original: Original, damaged: string): Promise
     }
     if (!isSame(read, kept)) return "FAILED: entries are missing or different";
     for (const stream of streams) {
-      const found = await log.readStream(stream, 0, 1_000);
-      const wanted = kept.filter((entry) => entry.stream === stream).slice(0, found.length);
-      const isWhole = found.length > 0 && isSame(found, wanted);
-      if (!isWhole) return `FAILED: entries of ${stream} are missing or different`;
+      const found: Entry[] = [];
+      for (;;) {
+        const more = await log.readStream(stream, found.at(-1)?.sequence ?? 0, 1_000);
+        if (more.length === 0) break;
+        found.push(...more);
+      }
+      const wanted = kept.filter((entry) => entry.stream === stream);
+      if (!isSame(found, wanted)) return `FAILED: entries of ${stream} are missing or different`;
     }
     return log.warnings.length > 0 ? "opened with a warning" : "opened";
   } catch (error) {
@@ -123,10 +127,10 @@ function damage(
   const files = readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((found) => found.isFile())
     .map((found) => join(found.parentPath, found.name));
-  // Half of the damages are to the write-ahead log, where SQLite is silent.
-  const wal = files.find((found) => found.endsWith("-wal"));
-  const any = files[random.below(files.length)];
-  const file = wal !== undefined && random.below(2) === 0 ? wal : any;
+  // Most damages are to the database and to its write-ahead log, of whose damages SQLite says nothing.
+  const ending = random.pick(["-wal", ".db", ""] as const);
+  const chosen = files.filter((found) => found.endsWith(ending) && !found.endsWith("lock.db"));
+  const file = random.pickAny(chosen) ?? random.pickAny(files);
   assert(file);
   const size = statSync(file).size;
   const bytes = readFileSync(file);

@@ -43,6 +43,7 @@ test("100,000 invalid status files do not delay other calls, and hide no agent t
   }
   const { longestTurnMs, stderr } = await daemon.end();
   context.diagnostic(`longest turn ${longestTurnMs.toFixed(1)} ms`);
+  assert(longestTurnMs > 0, "the turns were measured");
   assert(longestTurnMs < turnMsMax, `one turn took ${longestTurnMs} ms`);
   const told = stderr.match(/has more than 20000 status files; the others are ignored/g);
   assert.equal(told?.length, 1, stderr);
