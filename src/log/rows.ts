@@ -66,7 +66,10 @@ export function isDamage(error: unknown): boolean {
   const { code, errcode } = error as { readonly code?: string; readonly errcode?: number };
   const primary = (errcode ?? 0) & 0xff;
   return (
-    code === "ERR_OUT_OF_RANGE" || primary === sqlite.corrupt || primary === sqlite.notDatabase
+    code === "ERR_OUT_OF_RANGE" ||
+    primary === sqlite.corrupt ||
+    primary === sqlite.notDatabase ||
+    errcode === sqlite.shortRead
   );
 }
 
@@ -76,5 +79,5 @@ export function isBusy(error: unknown): boolean {
   return (errcode & 0xff) === sqlite.busy;
 }
 
-/** SQLite's own result codes; the extended ones have more in their upper bits. */
-const sqlite = { busy: 5, corrupt: 11, notDatabase: 26 } as const;
+/** SQLite's own result codes; the extended ones have more in their upper bits. `shortRead`: the file ends within a page. */
+const sqlite = { busy: 5, corrupt: 11, notDatabase: 26, shortRead: 522 } as const;

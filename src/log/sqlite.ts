@@ -32,6 +32,11 @@ export class SqliteLog implements Log {
   readonly warnings: string[] = [];
   readonly #database: DatabaseSync;
   readonly #lock: DatabaseSync;
+  /**
+   * Keeps the write-ahead log as it is until the first append: the last connection that closes writes it into the
+   * database and deletes it, also if the start has found damage.
+   */
+  #reader: DatabaseSync | undefined;
   readonly #directory: string;
   readonly #snapshots: SnapshotFiles;
   readonly #cutter: Cutter;
@@ -66,8 +71,10 @@ export class SqliteLog implements Log {
       const lock = opened.use(lockDirectory(directory));
       const examined = examine(directory);
       if (examined.damage) throw refusal(examined.damage);
-      const database = opened.use(new DatabaseSync(join(directory, databaseName)));
-      const log = new SqliteLog({ directory, lock, database, examined });
+      const path = join(directory, databaseName);
+      const reader = existsSync(path) ? opened.use(openReader(path)) : undefined;
+      const database = opened.use(new DatabaseSync(path));
+      const log = new SqliteLog({ directory, lock, database, reader, examined });
       opened.move();
       return log;
     } catch (cause) {
@@ -82,9 +89,11 @@ export class SqliteLog implements Log {
     readonly directory: string;
     readonly lock: DatabaseSync;
     readonly database: DatabaseSync;
+    readonly reader: DatabaseSync | undefined;
     readonly examined: Examined;
   }) {
     this.#lock = parts.lock;
+    this.#reader = parts.reader;
     this.#database = parts.database;
     this.#directory = parts.directory;
     this.path = join(parts.directory, databaseName);
@@ -164,6 +173,8 @@ export class SqliteLog implements Log {
     }
     if (last) this.#remember(last);
     this.#oldestAtMs ||= entries[0]?.atMs ?? 0;
+    this.#reader?.close();
+    this.#reader = undefined;
   }
 
   async read(afterSequence: number, limit: number): Promise<readonly Entry[]> {
@@ -327,6 +338,8 @@ export class SqliteLog implements Log {
       fault.startsWith(`Tree ${root} `) ||
       fault.endsWith(` on page ${root}`);
     if (!faults.every(isOfIndex)) throw refusal({ file, problem: `is damaged: ${first}` });
+    // A damaged entry also differs from its index. Then nothing may be written.
+    this.#checkEntries({ first: this.#oldestSequence, last: this.#lastSequence });
     try {
       this.#database.exec("reindex entries_by_stream");
     } catch (cause) {
@@ -390,6 +403,7 @@ export class SqliteLog implements Log {
     this.#isOpen = false;
     this.#mark[Symbol.dispose]();
     this.#database.close();
+    this.#reader?.close();
     this.#lock.close();
   }
 
@@ -522,6 +536,13 @@ export class SqliteLog implements Log {
   #checksumBefore({ sequence, previous }: Sealed): string {
     return sequence === this.#cut.sequence + 1 ? this.#cut.checksum : previous;
   }
+}
+
+/** A connection that writes nothing. It counts as one only after it has read. */
+function openReader(path: string): DatabaseSync {
+  const reader = new DatabaseSync(path, { readOnly: true });
+  reader.prepare("pragma user_version").get();
+  return reader;
 }
 
 /** With its parents, one by one: node's own `recursive` never ends where a parent takes no children. */

@@ -1,6 +1,6 @@
 /**
  * Damages every file of a data directory in many ways, and starts on it. Each start must either have every entry that
- * was acknowledged, or refuse and name the damaged file. A failure prints its seed, which is the whole reproduction.
+ * was acknowledged, or refuse, name the damaged file and leave the log as it is. A failure prints its seed, which is the whole reproduction.
  *
  * The test command tries 250 seeds. `DAMAGE_CASES=10000` tries that many.
  */
@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -76,6 +77,7 @@ test(`of ${cases} damages to a data directory, none goes unnoticed`, async () =>
 
 /** Starts as the daemon does, and reads everything. */
 async function start(path: string, original: Original, damaged: string): Promise<string> {
+  const before = readLogFiles(path);
   try {
     await using log = SqliteLog.open(path);
     const { state } = await recover(log);
@@ -106,8 +108,18 @@ async function start(path: string, original: Original, damaged: string): Promise
   } catch (error) {
     if (!(error instanceof LogError)) return `FAILED: ${error}`;
     const isNamed = error.message.includes(`/${basename(damaged)}`);
-    return isNamed ? "refused" : `FAILED: does not name the file: ${error.code} ${error.message}`;
+    if (!isNamed) return `FAILED: does not name the file: ${error.code} ${error.message}`;
+    // The entries that could still be rescued are there as before.
+    const isUnchanged = readLogFiles(path).every((bytes, at) => bytes.equals(before[at] ?? bytes));
+    return isUnchanged ? "refused" : "FAILED: refused, and the files of the log were changed";
   }
+}
+
+function readLogFiles(directory: string): readonly Buffer[] {
+  return ["log.db", "log.db-wal"].map((name) => {
+    const path = join(directory, name);
+    return existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
+  });
 }
 
 function isSame(read: readonly Entry[], wanted: readonly Entry[]): boolean {
