@@ -10,6 +10,7 @@ import { accept, type Decision, type Refused, refuse } from "./decision.ts";
 import type { JobId } from "./ids.ts";
 import type { JsonText } from "./json-text.ts";
 import { limits } from "./limits.ts";
+import { putInto, takeFrom } from "./sets-by-key.ts";
 
 export type Credential = {
   readonly jobId: JobId;
@@ -185,8 +186,7 @@ export function putCredential(credentials: OwnCredentials, credential: Credentia
   credentials.size += 1;
   if (state === "stuck") credentials.stuckCount += 1;
   if (state !== "live") return;
-  const same = credentials.live.get(valueHash) ?? new Set();
-  credentials.live.set(valueHash, same.add(credential));
+  putInto(credentials.live, valueHash, credential);
 }
 
 function takeOut(credentials: OwnCredentials, { jobId, number }: Credential): void {
@@ -197,7 +197,5 @@ function takeOut(credentials: OwnCredentials, { jobId, number }: Credential): vo
   if (own.size === 0) credentials.byJob.delete(jobId);
   credentials.size -= 1;
   if (credential.state === "stuck") credentials.stuckCount -= 1;
-  const same = credentials.live.get(credential.valueHash);
-  same?.delete(credential);
-  if (same?.size === 0) credentials.live.delete(credential.valueHash);
+  takeFrom(credentials.live, credential.valueHash, credential);
 }

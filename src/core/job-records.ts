@@ -9,6 +9,7 @@ import type { Job, Key } from "./jobs.ts";
 import { limits } from "./limits.ts";
 import { PriorityMap } from "./priority-map.ts";
 import { Roll } from "./roll.ts";
+import { putInto, takeFrom } from "./sets-by-key.ts";
 
 export type Jobs = {
   readonly byId: ReadonlyMap<JobId, Job>;
@@ -112,7 +113,7 @@ export function putJob(jobs: OwnJobs, job: Job): void {
     jobs.tallies.set(id, emptyTally());
     jobs.spendings.set(id, []);
     if (parentId !== undefined) {
-      put(jobs.children, parentId, id);
+      putInto(jobs.children, parentId, id);
       fileAgain(jobs, parentId);
     }
     if (key) jobs.byKey.set(keyOf(principal, key), id);
@@ -126,8 +127,8 @@ export function putJob(jobs: OwnJobs, job: Job): void {
     takeUnfinished(jobs, job);
   } else {
     const [sessionId] = job.sessionIds;
-    if (sessionId !== undefined) put(jobs.unfinishedBySession, sessionId, id);
-    put(jobs.unfinishedByPrincipal, principal, id);
+    if (sessionId !== undefined) putInto(jobs.unfinishedBySession, sessionId, id);
+    putInto(jobs.unfinishedByPrincipal, principal, id);
   }
   fileByTime(jobs, job);
 }
@@ -179,7 +180,7 @@ export function deleteJob(jobs: OwnJobs, id: JobId): void {
   roll?.delete(job.place);
   if (roll?.size === 0) jobs.byPrincipal.delete(principal);
   if (parentId !== undefined) {
-    take(jobs.children, parentId, id);
+    takeFrom(jobs.children, parentId, id);
     fileAgain(jobs, parentId);
   }
   if (key) jobs.byKey.delete(keyOf(principal, key));
@@ -217,19 +218,8 @@ function dropInput(jobs: OwnJobs, id: JobId): void {
 }
 
 function takeUnfinished(jobs: OwnJobs, { id, principal, sessionIds: [sessionId] }: Job): void {
-  if (sessionId !== undefined) take(jobs.unfinishedBySession, sessionId, id);
-  take(jobs.unfinishedByPrincipal, principal, id);
-}
-
-function put<Key, Value>(sets: Map<Key, Set<Value>>, key: Key, value: Value): void {
-  const set = sets.get(key) ?? new Set();
-  sets.set(key, set.add(value));
-}
-
-function take<Key, Value>(sets: Map<Key, Set<Value>>, key: Key, value: Value): void {
-  const set = sets.get(key);
-  set?.delete(value);
-  if (set?.size === 0) sets.delete(key);
+  if (sessionId !== undefined) takeFrom(jobs.unfinishedBySession, sessionId, id);
+  takeFrom(jobs.unfinishedByPrincipal, principal, id);
 }
 
 /** All that is kept of one job, as it is now. */

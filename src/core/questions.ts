@@ -12,8 +12,10 @@
  */
 import { accept, type Decision, type Refused, refuse } from "./decision.ts";
 import type { AgentId, JobId, QuestionId } from "./ids.ts";
+import { isJson } from "./json-text.ts";
 import { limits } from "./limits.ts";
 import { PriorityMap } from "./priority-map.ts";
+import { putInto, takeFrom } from "./sets-by-key.ts";
 
 export type Question = QuestionRecord & QuestionState;
 
@@ -400,7 +402,7 @@ function refuseExpected(expects: Expected): Refused | undefined {
       if (schema.length > limits.answerSchemaLengthMax) {
         return invalid("schema", `must have at most ${limits.answerSchemaLengthMax} characters`);
       }
-      return parse(schema) === undefined ? invalid("schema", "must be JSON") : undefined;
+      return isJson(schema) ? undefined : invalid("schema", "must be JSON");
     }
     case "scope": {
       const { read, writePrefix = "", ttlMs } = expects.scope;
@@ -569,11 +571,11 @@ export function putQuestion(questions: OwnQuestions, question: Question): void {
   questions.byId.set(id, question);
   questions.length += lengthOf(question);
   questions.byKey.set(keyOf(asker, key), id);
-  put(questions.byAsker, name, id);
+  putInto(questions.byAsker, name, id);
   questions.lastPlace = Math.max(questions.lastPlace, question.place);
   if (question.state === "open") {
     questions.open.add(id);
-    put(questions.openByAsker, name, id);
+    putInto(questions.openByAsker, name, id);
     countOpen(questions, question, 1);
     if (question.expiresAtMs !== undefined) questions.due.set(id, question.expiresAtMs);
     return;
@@ -588,7 +590,7 @@ function deleteQuestion(questions: OwnQuestions, id: QuestionId): void {
   if (!question) return;
   unfile(questions, question);
   questions.byKey.delete(keyOf(question.asker, question.key));
-  take(questions.byAsker, nameOf(question.asker), id);
+  takeFrom(questions.byAsker, nameOf(question.asker), id);
   questions.byId.delete(id);
 }
 
@@ -606,7 +608,7 @@ function unfile(questions: OwnQuestions, question: Question | undefined): void {
   questions.closedOfAgents.delete(id);
   if (question.state !== "open") return;
   questions.open.delete(id);
-  take(questions.openByAsker, nameOf(question.asker), id);
+  takeFrom(questions.openByAsker, nameOf(question.asker), id);
   countOpen(questions, question, -1);
 }
 
@@ -620,15 +622,4 @@ function countOpen({ openByPrincipal }: OwnQuestions, { principal }: Question, b
 function lengthOf({ prompt, key, expects, ...rest }: Question): number {
   const answerLength = rest.state === "answered" ? rest.answer.length : 0;
   return prompt.length + key.length + printExpected(expects).length + answerLength;
-}
-
-function put<Key, Value>(sets: Map<Key, Set<Value>>, key: Key, value: Value): void {
-  const set = sets.get(key) ?? new Set();
-  sets.set(key, set.add(value));
-}
-
-function take<Key, Value>(sets: Map<Key, Set<Value>>, key: Key, value: Value): void {
-  const set = sets.get(key);
-  set?.delete(value);
-  if (set?.size === 0) sets.delete(key);
 }

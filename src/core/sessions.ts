@@ -27,6 +27,7 @@ import {
 } from "./journal.ts";
 import { limits } from "./limits.ts";
 import { PriorityMap } from "./priority-map.ts";
+import { putInto, takeFrom } from "./sets-by-key.ts";
 
 export type Session = {
   readonly id: SessionId;
@@ -557,8 +558,7 @@ function beginAfter(sessions: OwnSessions, id: SessionId, sequence: number): voi
 function putSession(sessions: OwnSessions, session: Session): void {
   const { id, principal, detachedAtMs, windowMs, detachedWindowMs = windowMs } = session;
   sessions.byId.set(id, session);
-  const others = sessions.byPrincipal.get(principal) ?? new Set();
-  sessions.byPrincipal.set(principal, others.add(id));
+  putInto(sessions.byPrincipal, principal, id);
   if (detachedAtMs === undefined) sessions.due.delete(id);
   else sessions.due.set(id, detachedAtMs + detachedWindowMs);
 }
@@ -573,13 +573,9 @@ function putJournal(sessions: OwnSessions, id: SessionId, { base, changes }: Jou
 
 function deleteSession(sessions: OwnSessions, id: SessionId): void {
   const session = sessions.byId.get(id);
-  const others = session && sessions.byPrincipal.get(session.principal);
-  others?.delete(id);
-  if (session && others?.size === 0) sessions.byPrincipal.delete(session.principal);
+  if (session) takeFrom(sessions.byPrincipal, session.principal, id);
   for (const jobId of sessions.journals.get(id)?.follows ?? []) {
-    const followers = sessions.followers.get(jobId);
-    followers?.delete(id);
-    if (followers?.size === 0) sessions.followers.delete(jobId);
+    takeFrom(sessions.followers, jobId, id);
   }
   sessions.byId.delete(id);
   sessions.journals.delete(id);
@@ -616,8 +612,7 @@ export function putSessionRow(sessions: OwnSessions, row: SessionRow): void {
   sessions.lastEventSequences.set(session.id, row.lastEventSequence);
   if (row.acknowledged > 0) sessions.acknowledged.set(session.id, row.acknowledged);
   for (const jobId of followsIn({ base, changes })) {
-    const followers = sessions.followers.get(jobId) ?? new Set();
-    sessions.followers.set(jobId, followers.add(session.id));
+    putInto(sessions.followers, jobId, session.id);
   }
 }
 
