@@ -173,6 +173,24 @@ test("a deadline closes the question at its time, and asking again tells that it
   assert.equal(stateOf(loop), "running");
 });
 
+test("open questions stay in the order in which they were asked when a later attempt asks again", () => {
+  const loop = given({ isRepeatable: true });
+  loop.accept(askAsJob("work", "first"));
+  loop.accept(askAsJob("work", "second"));
+  loop.accept({ type: "job.orphan", jobId: jobId("work"), graceMs: 0 });
+  loop.at(loop.nowMs);
+  loop.accept(startJob("work"));
+  loop.accept(askAsJob("work", "first", { attempt: 2 }));
+  for (const state of [loop.state, restore(loop.state)]) {
+    assert.deepEqual([...state.questions.open], ["q_first", "q_second"]);
+    const open = openOf(state.questions, { of: "job", jobId: jobId("work") });
+    assert.deepEqual(
+      open.map(({ key }) => key),
+      ["first", "second"],
+    );
+  }
+});
+
 test("the same key for another question is refused", () => {
   const loop = given();
   loop.accept(askAsJob("work", "name"));

@@ -567,8 +567,11 @@ export function evolve(questions: OwnQuestions, event: QuestionEvent): void {
 export function putQuestion(questions: OwnQuestions, question: Question): void {
   const { id, asker, key } = question;
   const name = nameOf(asker);
-  unfile(questions, questions.byId.get(id));
+  const before = questions.byId.get(id);
   questions.byId.set(id, question);
+  // A later attempt has taken over the question. Nothing else has changed, and it keeps its place in the indexes.
+  if (before?.state === "open" && question.state === "open") return;
+  unfile(questions, before);
   questions.length += lengthOf(question);
   questions.byKey.set(keyOf(asker, key), id);
   putInto(questions.byAsker, name, id);
