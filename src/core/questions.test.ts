@@ -173,6 +173,14 @@ test("a deadline closes the question at its time, and asking again tells that it
   assert.equal(stateOf(loop), "running");
 });
 
+test("a question that was closed long after its deadline is refused with the deadline", () => {
+  const loop = given();
+  loop.accept(askAsAgent("scraper", "name", { timeoutMs: 1_000 }));
+  loop.at(7_000);
+  const late = loop.decide(answerQuestion("name", "Ada"));
+  assert.match(late.refusal?.message ?? "", /its deadline was 1970-01-01T00:00:01.000Z/);
+});
+
 test("open questions stay in the order in which they were asked when a later attempt asks again", () => {
   const loop = given({ isRepeatable: true });
   loop.accept(askAsJob("work", "first"));

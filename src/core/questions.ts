@@ -512,12 +512,13 @@ function endOf(question: Question): string {
     case "answered":
       return `was answered by ${question.by} at ${new Date(question.atMs).toISOString()}`;
     case "closed": {
-      const at = new Date(question.atMs).toISOString();
+      const { atMs, expiresAtMs = atMs } = question;
+      const at = new Date(atMs).toISOString();
       switch (question.reason) {
         case "withdrawn":
           return `was withdrawn by its asker at ${at}`;
         case "timed_out":
-          return `was not answered in time: its deadline was ${at}`;
+          return `was not answered in time: its deadline was ${new Date(expiresAtMs).toISOString()}`;
         case "asker_ended":
           return `was closed at ${at}, when its ${question.asker.of} ended`;
         case "cannot_run_again":
