@@ -93,11 +93,19 @@ export const limits = {
   openQuestionsMax: 10_000,
   /** Questions of one job in total. They are stored as long as the job is. */
   questionsOfJobMax: 1_000,
-  /** Characters of all stored questions together. */
+  /**
+   * Characters of all stored questions together, and of those of one principal or one agent: half of all, so that one
+   * alone can never keep the others from asking.
+   */
   questionsLengthMax: 250_000_000,
-  /** How many closed questions of agents are stored, the most recent ones, and for how long. */
-  closedAgentQuestionsMax: 1_000,
+  questionsLengthOfOwnerMax: 125_000_000,
+  /** What a question takes in memory besides its texts, in characters. */
+  questionOverhead: 512,
+  /** How many closed questions of one agent are stored, the most recent ones, and for how long. */
+  closedQuestionsOfAgentMax: 1_000,
   closedQuestionKeptMs: 86_400_000,
+  /** If memory is short, for this long: an agent fetches its answer within seconds after it has reconnected. */
+  closedQuestionKeptMsMin: 600_000,
   /** Inputs and outputs of all remembered tasks together: they live in memory. */
   taskBytesMax: 1_000_000_000,
 

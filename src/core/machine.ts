@@ -510,6 +510,10 @@ export function stateOfJob(state: State, job: jobs.Job): jobs.Job["state"] | "wa
   return isWaiting ? "waiting" : job.state;
 }
 
+export function hasEnded({ jobs: { byId } }: State, jobId: JobId): boolean {
+  return byId.get(jobId)?.state === "ended";
+}
+
 function followJob(state: State, command: sessions.FollowJob): Decision<Event> {
   const { sessionId, jobId, mayObserve, history } = command;
   const session = state.sessions.byId.get(sessionId);
@@ -679,6 +683,7 @@ export function evolve(state: OwnState, event: Event): void {
       return;
     case "job.ended":
       jobs.evolve(state.jobs, event, { sequence });
+      questions.endJob(state.questions, event.jobId);
       sessions.tell(state.sessions, { jobId: event.jobId }, sequence);
       sessions.dismiss(state.sessions, event.jobId, sequence);
       return;
@@ -708,7 +713,7 @@ export function evolve(state: OwnState, event: Event): void {
     case "question.answered":
     case "question.closed":
     case "question.forgotten":
-      questions.evolve(state.questions, event);
+      questions.evolve(state.questions, event, (jobId) => hasEnded(state, jobId));
       return;
     case "session.opened":
     case "session.resumed":

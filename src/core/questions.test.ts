@@ -375,18 +375,140 @@ test("an asker, a principal and a job each have their bound", () => {
   assert.equal(busy.refusal(askAsJob("work", "more")), "limit_reached");
 });
 
-test("of the closed questions of agents only the most recent are remembered", () => {
+/** As long as a question may be. */
+const long = {
+  prompt: "x".repeat(limits.promptLengthMax),
+  expects: {
+    of: "choice",
+    choices: Array.from({ length: limits.choicesMax }, (_, at) =>
+      `${at}`.padEnd(limits.choiceLengthMax, "."),
+    ),
+  },
+} as const;
+const longAnswer = long.expects.choices[0];
+
+/** Asks long questions as a job, each of which is answered at once, until one is refused. Answers how many were not. */
+function askMany(loop: BareLoop, job: string): number {
+  for (let at = 0; ; at += 1) {
+    const key = `${job}-${at}`;
+    if (loop.refusal(askAsJob(job, key, long)) !== undefined) return at;
+    loop.accept(answerQuestion(key, longAnswer));
+    // The loop remembers every event, and these are long.
+    loop.events.length = 0;
+  }
+}
+
+test("the stored questions of one principal leave room for those of another", () => {
+  const loop = new BareLoop();
+  loop.accept(openSession("ada"));
+  loop.accept(openSession("bob"));
+  for (const [name, principal] of [
+    ["one", "ada"],
+    ["two", "ada"],
+    ["three", "ada"],
+    ["four", "ada"],
+    ["other", "bob"],
+  ] as const) {
+    loop.accept(submitJob(name, principal));
+    loop.accept(startJob(name));
+  }
+  assert.equal(askMany(loop, "one"), limits.questionsOfJobMax);
+  const second = askMany(loop, "two");
+  assert(second < limits.questionsOfJobMax);
+  assert.equal(askMany(loop, "three") + askMany(loop, "four"), 0);
+  const refused = loop.decide(askAsJob("three", "again", long)).refusal;
+  assert.equal(refused?.code, "limit_reached");
+  assert.match(refused?.message ?? "", /^the stored questions of principal ada have reached/);
+  assert.equal(askMany(loop, "other"), limits.questionsOfJobMax);
+});
+
+test("closed questions of jobs that have ended are deleted when room is needed, and no others", () => {
   const loop = given();
-  for (let at = 0; at < limits.closedAgentQuestionsMax + 5; at += 1) {
+  loop.accept(askAsJob("work", "kept", long));
+  loop.accept(answerQuestion("kept", longAnswer));
+  for (let at = 0; at < 5; at += 1) {
+    const job = `job-${at}`;
+    loop.accept(submitJob(job, "ada"));
+    loop.accept(startJob(job));
+    assert.equal(askMany(loop, job), limits.questionsOfJobMax);
+    loop.accept(endJob(job));
+  }
+  const { questions } = loop.state;
+  assert(questions.length <= limits.questionsLengthOfOwnerMax);
+  assert.equal(find(loop, "kept")?.state, "answered");
+  assert.equal(find(loop, "job-0-0"), undefined, "the oldest");
+  assert.equal(find(loop, "job-4-999")?.state, "answered");
+  const restored = restore(loop.state);
+  assert.deepEqual(restored.questions, questions);
+  // The same ones are deleted next.
+  const [next, same] = [loop, new BareLoop(restored)].map((one) => {
+    const asked = one.accept(askAsJob("work", "next", long));
+    return asked.filter(({ type }) => type === "question.forgotten");
+  });
+  assert.equal(next?.length, 1);
+  assert.deepEqual(same, next);
+});
+
+test("when all is full, answers that agents may not have fetched yet are kept, and older ones make room", () => {
+  const loop = given();
+  const agents = ["one", "two", "three", "four"];
+  for (const name of agents) loop.accept(register(name));
+  const answer = JSON.stringify("x".repeat(limits.answerLengthMax - 2));
+  let count = 0;
+  for (const name of agents) {
+    for (let at = 0; at < limits.closedQuestionsOfAgentMax; at += 1) {
+      const key = `${name}-${at}`;
+      const expects = { of: "text" } as const;
+      if (loop.refusal(askAsAgent(name, key, { ...long, expects })) !== undefined) break;
+      loop.accept(answerQuestion(key, undefined, { answer }));
+      count += 1;
+    }
+  }
+  assert.equal(loop.state.questions.byId.size, count, "nothing is deleted");
+  assert.match(
+    loop.decide(askAsJob("work", "name", long)).refusal?.message ?? "",
+    /^the stored questions have reached the limit/,
+  );
+  for (let atMs = 20_000; atMs <= limits.closedQuestionKeptMsMin; atMs += 20_000) {
+    loop.at(atMs);
+    for (const name of agents) loop.accept(heartbeat(name));
+  }
+  loop.accept(askAsJob("work", "name", long));
+  assert.equal(find(loop, "one-0"), undefined);
+  assert.equal(find(loop, "two-0")?.state, "answered");
+});
+
+test("answers to many agents are all kept until the agents fetch them", () => {
+  const loop = given();
+  const keys: string[] = [];
+  for (let agent = 0; agent < 40; agent += 1) {
+    loop.accept(register(`agent-${agent}`));
+    for (let at = 0; at < limits.openQuestionsOfAskerMax; at += 1) {
+      keys.push(`${agent}-${at}`);
+      loop.accept(askAsAgent(`agent-${agent}`, `${agent}-${at}`));
+    }
+  }
+  for (const key of keys) loop.accept(answerQuestion(key, "x"));
+  assert.deepEqual(
+    keys.filter((key) => find(loop, key)?.state !== "answered"),
+    [],
+  );
+});
+
+test("of the closed questions of an agent only the most recent are remembered", () => {
+  const loop = given();
+  for (let at = 0; at < limits.closedQuestionsOfAgentMax + 5; at += 1) {
     loop.accept(askAsAgent("scraper", `${at}`));
     loop.accept(answerQuestion(`${at}`, "x"));
   }
   for (let at = 0; at < 10; at += 1) loop.accept(askAsAgent("scraper", `open ${at}`));
-  assert.equal(loop.state.questions.closedOfAgents.size, limits.closedAgentQuestionsMax);
+  const closed = (): number =>
+    [...loop.state.questions.byId.values()].filter(({ state }) => state !== "open").length;
+  assert.equal(closed(), limits.closedQuestionsOfAgentMax);
   assert.equal(find(loop, "4"), undefined);
   assert.equal(find(loop, "5")?.state, "answered");
   loop.accept(deregister("scraper"));
-  assert.equal(loop.state.questions.closedOfAgents.size, limits.closedAgentQuestionsMax);
+  assert.equal(closed(), limits.closedQuestionsOfAgentMax);
 });
 
 test("whatever happens, exactly one answer wins and a snapshot gives the same state", () => {

@@ -7,8 +7,11 @@
  *
  * The asker names its question with a key. Asking again under the same key is asking for the same question: a job
  * that runs again after a restart gets the stored answer, or goes on waiting for the open question. Therefore the
- * questions of a job are remembered for as long as the job is. Those of an agent are forgotten a day after they
- * closed.
+ * questions of a job are stored for as long as the job is. Those of an agent are deleted a day after they closed, and
+ * of each agent only the last ones are stored.
+ *
+ * When the stored questions have reached their limit, closed ones are deleted that nobody asks for again: those of jobs
+ * that have ended, and those of agents that had time to fetch the answer. The log still has them.
  */
 import { accept, type Decision, type Refused, refuse } from "./decision.ts";
 import type { AgentId, JobId, QuestionId } from "./ids.ts";
@@ -89,11 +92,15 @@ export type Questions = {
   readonly open: ReadonlySet<QuestionId>;
   readonly openByAsker: ReadonlyMap<string, ReadonlySet<QuestionId>>;
   readonly openByPrincipal: ReadonlyMap<string, number>;
-  /** Closed questions of agents, in the order in which they closed. */
-  readonly closedOfAgents: ReadonlySet<QuestionId>;
+  /**
+   * Closed questions of agents and of jobs that have ended, by owner: see `ownerOf`. They are in the order in which they
+   * closed, or their job ended.
+   */
+  readonly over: ReadonlyMap<string, ReadonlySet<QuestionId>>;
   readonly lastPlace: number;
-  /** Characters of all stored questions, which are held in memory. */
+  /** Characters of all stored questions, which are held in memory; and of those of each owner. */
   readonly length: number;
+  readonly lengthByOwner: ReadonlyMap<string, number>;
   readonly due: Pick<PriorityMap<QuestionId>, "first">;
 };
 
@@ -104,9 +111,10 @@ export type OwnQuestions = {
   readonly open: Set<QuestionId>;
   readonly openByAsker: Map<string, Set<QuestionId>>;
   readonly openByPrincipal: Map<string, number>;
-  readonly closedOfAgents: Set<QuestionId>;
+  readonly over: Map<string, Set<QuestionId>>;
   lastPlace: number;
   length: number;
+  readonly lengthByOwner: Map<string, number>;
   readonly due: PriorityMap<QuestionId>;
 };
 
@@ -166,9 +174,10 @@ export function emptyQuestions(): OwnQuestions {
     open: new Set(),
     openByAsker: new Map(),
     openByPrincipal: new Map(),
-    closedOfAgents: new Set(),
+    over: new Map(),
     lastPlace: 0,
     length: 0,
+    lengthByOwner: new Map(),
     due: new PriorityMap(),
   };
 }
@@ -198,7 +207,50 @@ export function ask(
     place: questions.lastPlace + 1,
     state: "open",
   };
-  return accept({ type: "question.asked", question });
+  const room = makeSpace(questions, question, nowMs);
+  return room.refusal ? room : accept(...room.events, { type: "question.asked", question });
+}
+
+/** Deletes closed questions until a new one fits: first those of the same owner, then those of others. */
+function makeSpace(
+  questions: Questions,
+  question: Question,
+  nowMs: number,
+): Decision<QuestionEvent> {
+  const owner = ownerOf(question);
+  const { questionsLengthMax, questionsLengthOfOwnerMax } = limits;
+  const length = lengthOf(question);
+  const excess = questions.length + length - questionsLengthMax;
+  const ownLength = questions.lengthByOwner.get(owner) ?? 0;
+  const ownExcess = ownLength + length - questionsLengthOfOwnerMax;
+  const events: QuestionEvent[] = [];
+  let freed = 0;
+  const free = (name: string, needed: number): void => {
+    for (const id of questions.over.get(name) ?? []) {
+      const old = questions.byId.get(id);
+      if (freed >= needed || !old || !mayBeDeleted(old, nowMs)) return;
+      freed += lengthOf(old);
+      events.push({ type: "question.forgotten", questionId: id });
+    }
+  };
+  free(owner, Math.max(excess, ownExcess));
+  if (freed < ownExcess) {
+    const message = `the stored questions of ${owner} have reached the limit of ${questionsLengthOfOwnerMax} characters`;
+    return refuse("limit_reached", message);
+  }
+  for (const name of questions.over.keys()) {
+    if (freed >= excess) break;
+    if (name !== owner) free(name, excess);
+  }
+  if (freed >= excess) return accept(...events);
+  const message = `the stored questions have reached the limit of ${questionsLengthMax} characters`;
+  return refuse("limit_reached", message);
+}
+
+/** Expects a question of `Questions.over`. */
+function mayBeDeleted(question: Question, nowMs: number): boolean {
+  if (question.state === "open") return false;
+  return question.asker.of === "job" || question.atMs + limits.closedQuestionKeptMsMin <= nowMs;
 }
 
 /** A later attempt takes over an open question; any other repetition gets the question as it is. */
@@ -283,20 +335,21 @@ export function expire(questions: Questions, id: QuestionId, nowMs: number): Que
     : [{ type: "question.forgotten", questionId: id }];
 }
 
-/** At the limit, each closed question of an agent replaces the one that closed first. */
-export function makeRoom(
-  { closedOfAgents }: Questions,
-  events: readonly QuestionEvent[],
-): QuestionEvent[] {
-  const closing = events.filter(
-    (event) =>
-      (event.type === "question.answered" || event.type === "question.closed") &&
-      event.question.asker.of === "agent",
-  );
-  if (closing.length === 0) return [];
-  const excess = closedOfAgents.size + closing.length - limits.closedAgentQuestionsMax;
-  const oldest = [...closedOfAgents.values().take(Math.max(0, excess))];
-  return oldest.map((questionId) => ({ type: "question.forgotten", questionId }));
+/** At the limit, each closed question of an agent replaces the one of the same agent that closed first. */
+export function makeRoom({ over }: Questions, events: readonly QuestionEvent[]): QuestionEvent[] {
+  const closing = new Map<string, number>();
+  for (const event of events) {
+    const isClosing = event.type === "question.answered" || event.type === "question.closed";
+    if (!isClosing || event.question.asker.of !== "agent") continue;
+    const owner = ownerOf(event.question);
+    closing.set(owner, (closing.get(owner) ?? 0) + 1);
+  }
+  return [...closing].flatMap(([owner, count]) => {
+    const closed = over.get(owner) ?? new Set<QuestionId>();
+    const excess = closed.size + count - limits.closedQuestionsOfAgentMax;
+    const oldest = [...closed.values().take(Math.max(0, excess))];
+    return oldest.map((questionId): QuestionEvent => ({ type: "question.forgotten", questionId }));
+  });
 }
 
 /** The open questions of one asker, in the order in which they were asked. */
@@ -323,6 +376,11 @@ export type AskerName =
 
 export function nameOf(asker: AskerName): string {
   return asker.of === "job" ? `job ${asker.jobId}` : `agent ${asker.agentId}`;
+}
+
+/** Whose share of the memory a question takes: the principal of its job, or its agent. */
+function ownerOf({ principal, asker }: Pick<Question, "principal" | "asker">): string {
+  return principal === undefined ? nameOf(asker) : `principal ${principal}`;
 }
 
 function keyOf(asker: AskerName, key: string): string {
@@ -452,10 +510,6 @@ function refuseFull(
     const message = `${openQuestionsMax} questions are open, which is the limit; answer some`;
     return refuse("limit_reached", message);
   }
-  if (questions.length >= limits.questionsLengthMax) {
-    const message = `the stored questions have reached the limit of ${limits.questionsLengthMax} characters`;
-    return refuse("limit_reached", message);
-  }
   return undefined;
 }
 
@@ -559,13 +613,16 @@ function printExpected(expects: Expected): string {
   }
 }
 
-export function evolve(questions: OwnQuestions, event: QuestionEvent): void {
+export function evolve(questions: OwnQuestions, event: QuestionEvent, isOver: IsOver): void {
   if (event.type === "question.forgotten") deleteQuestion(questions, event.questionId);
-  else putQuestion(questions, event.question);
+  else putQuestion(questions, event.question, isOver);
 }
 
+/** Whether a job has ended. */
+export type IsOver = (jobId: JobId) => boolean;
+
 /** Adds a question to the indexes, and removes it from those of its earlier state. */
-export function putQuestion(questions: OwnQuestions, question: Question): void {
+export function putQuestion(questions: OwnQuestions, question: Question, isOver: IsOver): void {
   const { id, asker, key } = question;
   const name = nameOf(asker);
   const before = questions.byId.get(id);
@@ -573,7 +630,7 @@ export function putQuestion(questions: OwnQuestions, question: Question): void {
   // A later attempt has taken over the question. Nothing else has changed, and it keeps its place in the indexes.
   if (before?.state === "open" && question.state === "open") return;
   unfile(questions, before);
-  questions.length += lengthOf(question);
+  addLength(questions, question, 1);
   questions.byKey.set(keyOf(asker, key), id);
   putInto(questions.byAsker, name, id);
   questions.lastPlace = Math.max(questions.lastPlace, question.place);
@@ -584,9 +641,16 @@ export function putQuestion(questions: OwnQuestions, question: Question): void {
     if (question.expiresAtMs !== undefined) questions.due.set(id, question.expiresAtMs);
     return;
   }
-  if (asker.of !== "agent") return;
-  questions.closedOfAgents.add(id);
-  questions.due.set(id, question.atMs + limits.closedQuestionKeptMs);
+  if (asker.of === "agent") questions.due.set(id, question.atMs + limits.closedQuestionKeptMs);
+  if (asker.of === "agent" || isOver(asker.jobId)) putInto(questions.over, ownerOf(question), id);
+}
+
+/** The job has ended: nobody asks for its closed questions again. */
+export function endJob(questions: OwnQuestions, jobId: JobId): void {
+  for (const id of questions.byAsker.get(nameOf({ of: "job", jobId })) ?? []) {
+    const question = questions.byId.get(id);
+    if (question && question.state !== "open") putInto(questions.over, ownerOf(question), id);
+  }
 }
 
 function deleteQuestion(questions: OwnQuestions, id: QuestionId): void {
@@ -607,9 +671,9 @@ export function forgetJob(questions: OwnQuestions, jobId: JobId): void {
 function unfile(questions: OwnQuestions, question: Question | undefined): void {
   if (!question) return;
   const { id } = question;
-  questions.length -= lengthOf(question);
+  addLength(questions, question, -1);
   questions.due.delete(id);
-  questions.closedOfAgents.delete(id);
+  takeFrom(questions.over, ownerOf(question), id);
   if (question.state !== "open") return;
   questions.open.delete(id);
   takeFrom(questions.openByAsker, nameOf(question.asker), id);
@@ -623,7 +687,20 @@ function countOpen({ openByPrincipal }: OwnQuestions, { principal }: Question, b
   else openByPrincipal.set(principal, count);
 }
 
+function addLength(questions: OwnQuestions, question: Question, sign: 1 | -1): void {
+  const { lengthByOwner } = questions;
+  const owner = ownerOf(question);
+  const change = sign * lengthOf(question);
+  const length = (lengthByOwner.get(owner) ?? 0) + change;
+  questions.length += change;
+  if (length === 0) lengthByOwner.delete(owner);
+  else lengthByOwner.set(owner, length);
+}
+
 function lengthOf({ prompt, key, expects, ...rest }: Question): number {
   const answerLength = rest.state === "answered" ? rest.answer.length : 0;
-  return prompt.length + key.length + printExpected(expects).length + answerLength;
+  const { questionOverhead } = limits;
+  return (
+    questionOverhead + prompt.length + key.length + printExpected(expects).length + answerLength
+  );
 }

@@ -9,7 +9,7 @@ import { type Policy, putPolicy } from "./entitlements.ts";
 import { type AgentId, type TaskId, term, token } from "./ids.ts";
 import { type JobRow, putJobRow, rowOfJob } from "./job-records.ts";
 import { type Lease, putLease } from "./leases.ts";
-import { emptyState, type OwnState, type State } from "./machine.ts";
+import { emptyState, hasEnded, type OwnState, type State } from "./machine.ts";
 import { type Dismissal, putDismissal } from "./needs.ts";
 import { type Observed, putObserved } from "./observed.ts";
 import { putQuestion, type Question } from "./questions.ts";
@@ -108,10 +108,11 @@ export function capture(state: State): readonly Section[] {
   ];
 }
 
-/** Those of agents that have closed come last, in the order in which they are forgotten. */
-function inOrder({ byId, closedOfAgents }: State["questions"]): readonly Question[] {
-  const others = [...byId.values()].filter(({ id }) => !closedOfAgents.has(id));
-  return others.concat([...closedOfAgents].flatMap((id) => byId.get(id) ?? []));
+/** Those that are deleted first if memory is short come last, in the order in which that happens. */
+function inOrder({ byId, over }: State["questions"]): readonly Question[] {
+  const last = new Set([...over.values()].flatMap((ids) => [...ids]));
+  const others = [...byId.values()].filter(({ id }) => !last.has(id));
+  return others.concat([...last].flatMap((id) => byId.get(id) ?? []));
 }
 
 /** One row as JSON. */
@@ -193,7 +194,7 @@ export class Restoring {
         putSessionRow(state.sessions, value);
         return;
       case "question":
-        putQuestion(state.questions, value);
+        putQuestion(state.questions, value, (jobId) => hasEnded(state, jobId));
         return;
     }
   }
