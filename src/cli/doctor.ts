@@ -63,14 +63,17 @@ async function giveUp(directory: string): Promise<Partial<AcceptedLoss>> {
   }
 }
 
-function tellAccepted({ lost, history, copies }: Partial<AcceptedLoss>): string {
-  if (copies === undefined) return "nothing is damaged, and nothing was given up";
+function tellAccepted({ lost, lostAfter, history, originals }: Partial<AcceptedLoss>): string {
+  if (originals === undefined) return "nothing is damaged, and nothing was given up";
   const lines = [
     ...(lost ? [`gave up ${printRange(lost)} lost`] : []),
+    ...(lostAfter === undefined
+      ? []
+      : [`gave up all entries after ${lostAfter}; how many there were is not known`]),
     ...(history
       ? [`gave up the history up to entry ${history.last}: a snapshot contains its effects`]
       : []),
-    `copied the damaged files to ${printPath(copies)}`,
+    `moved the damaged files to ${printPath(originals)}; delete them when you need nothing from them`,
   ];
   return lines.map(printable).join("\n");
 }

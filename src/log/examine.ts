@@ -3,7 +3,7 @@
  * database is opened read-only, because the last writer that closes a database deletes its write-ahead log, and with
  * it the entries that could still be recovered from a damaged one.
  */
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type CutMark, nothingCut, parseMark } from "./cut-mark.ts";
@@ -16,6 +16,8 @@ import { inspectWal, type WalState } from "./wal.ts";
 
 export const databaseName = "log.db";
 export const walName = "log.db-wal";
+/** What `acceptLoss` puts in the place of the database. It exists only while that is unfinished. */
+export const repairedName = "accepted-loss.db";
 
 export type Damage = {
   /** The file, by its path. */
@@ -46,6 +48,12 @@ export function examine(directory: string): Examined {
   const wal = inspectWal(join(directory, walName));
   const path = join(directory, databaseName);
   const warnings: string[] = [];
+  const repaired = join(directory, repairedName);
+  if (existsSync(repaired)) {
+    const problem =
+      "was left by tipstaff doctor --accept-loss, which was interrupted: run it again";
+    return { mark, warnings, damage: { file: repaired, problem } };
+  }
   if (!hasDatabase(directory)) {
     const isNew = mark.state === "absent" && wal.bytes === 0;
     const damage = { file: path, problem: "is missing or empty, but a log was in this directory" };
@@ -100,9 +108,10 @@ export function examine(directory: string): Examined {
 }
 
 /** The error for a damaged log. */
-export function refusal({ file, problem }: Damage): LogError {
+export function refusal({ file, problem }: Damage, cause?: unknown): LogError {
   const advice = "restore the directory from a backup, or see docs/damage.md";
-  return new LogError("damaged", `${file} ${problem}. Nothing was changed; ${advice}`);
+  const message = `${file} ${problem}. Nothing was changed; ${advice}`;
+  return new LogError("damaged", message, { cause });
 }
 
 type Kept = {
@@ -134,7 +143,7 @@ function readKept(database: DatabaseSync, found: FoundMark): Kept {
   };
 }
 
-function readEntry(database: DatabaseSync, which: string): Sealed | undefined {
+export function readEntry(database: DatabaseSync, which: string): Sealed | undefined {
   const select = database.prepare(`select ${columns} from entries ${which}`);
   select.setReturnArrays(true);
   const row = select.get();

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 import { isJson } from "../core/index.ts";
+import type { Loss, Range } from "./accept-loss.ts";
 import { type CutMark, nothingCut, parseMark } from "./cut-mark.ts";
 import { isIntact, type Sealed } from "./entry.ts";
 import { checkStructure, databaseName, type Examined, examine, hasDatabase } from "./examine.ts";
@@ -138,21 +139,32 @@ async function examineTwice(directory: string): Promise<Examined> {
   return examine(directory);
 }
 
-/** What the user gave up with `--accept-loss`, and when. */
+/** What the user gave up with `--accept-loss`, and when. Version 0.1.0 recorded each entry that it set aside. */
 function tellAccepted(database: DatabaseSync): readonly string[] {
   const rows = database
     .prepare(
-      "select foundAtMs, min(sequence) as first, max(sequence) as last, entry from damaged group by foundAtMs, entry like '{\"history\":%'",
+      "select foundAtMs, min(sequence) as first, max(sequence) as last, max(entry) as entry from damaged group by foundAtMs",
     )
     .all();
-  return rows.map(({ foundAtMs, first, last, entry }) => {
-    const at = new Date(Number(foundAtMs)).toISOString();
-    const isHistory = String(entry).startsWith('{"history":');
-    const entries = first === last ? `entry ${first}` : `entries ${first} to ${last}`;
-    return isHistory
-      ? `the history up to entry ${last} was damaged, and given up at ${at}`
-      : `${entries} were damaged or missing, and given up at ${at}`;
+  return rows.flatMap(({ foundAtMs, first, last, entry }) => {
+    const at = `given up at ${new Date(Number(foundAtMs)).toISOString()}`;
+    const printed = String(entry);
+    const loss: Loss = printed.startsWith('{"accepted":')
+      ? JSON.parse(printed).accepted
+      : { lost: { first: Number(first), last: Number(last) } };
+    const { lost, lostAfter, history } = loss;
+    return [
+      ...(lost ? [`${printRange(lost)} damaged or missing, and ${at}`] : []),
+      ...(lostAfter === undefined
+        ? []
+        : [`all entries after ${lostAfter}, whose number is not known, were damaged, and ${at}`]),
+      ...(history ? [`the history up to entry ${history.last} was damaged, and ${at}`] : []),
+    ];
   });
+}
+
+function printRange({ first, last }: Range): string {
+  return first === last ? `entry ${first} was` : `entries ${first} to ${last} were`;
 }
 
 /** Nothing cut where there is no mark; undefined if there is one that we did not make. */

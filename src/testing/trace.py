@@ -1,11 +1,14 @@
 """Runs a command and records, in order, when it syncs a file and what it writes to its standard output.
 
-    python3 trace.py <file for the record> <command> <word>...
+    python3 trace.py <file for the record> [--images <directory> <into>] <command> <word>...
 
 Each line of the record is one system call of any thread of the command:
 
     sync <path>      an fsync or fdatasync of that file has returned without an error
     print <text>     a write to the standard output is about to begin; the first bytes of it
+
+With `--images`, a directory is copied to <into>/1, <into>/2 and so on, each time before the command changes a file in it:
+these are the states in which a kill can leave it.
 
 A seccomp filter stops the threads for these calls only, so that all others run at full speed.
 """
@@ -13,11 +16,19 @@ A seccomp filter stops the threads for these calls only, so that all others run 
 import ctypes
 import os
 import platform
+import shutil
 import signal
 import struct
 import sys
 
 WRITE, FSYNC, FDATASYNC = {"x86_64": (1, 74, 75), "aarch64": (64, 82, 83)}[platform.machine()]
+# pwrite64 and ftruncate, which are given an open file.
+CHANGES = {"x86_64": (18, 77), "aarch64": (67, 46)}[platform.machine()]
+# rename, mkdir and unlink in all their forms, which are given a path.
+MOVES = {
+    "x86_64": (82, 83, 84, 87, 258, 263, 264, 316),
+    "aarch64": (34, 35, 38, 276),
+}[platform.machine()]
 
 PTRACE_TRACEME, PTRACE_CONT, PTRACE_SYSCALL = 0, 7, 24
 PTRACE_SETOPTIONS, PTRACE_GET_SYSCALL_INFO = 0x4200, 0x420E
@@ -38,10 +49,9 @@ def ptrace(request, thread, address=0, data=0):
     return libc.ptrace(request, thread, address, data)
 
 
-def install_filter():
+def install_filter(calls):
     """The kernel reports these calls to the tracer and lets all others pass."""
     allow, trace = 0x7FFF0000, 0x7FF00000
-    calls = [WRITE, FSYNC, FDATASYNC]
     load_number = struct.pack("HBBI", 0x20, 0, 0, 0)
     compare = [
         struct.pack("HBBI", 0x15, len(calls) - index, 0, call) for index, call in enumerate(calls)
@@ -79,7 +89,22 @@ def text_of(thread, arguments):
         return memory.read(min(length, 200)).decode("utf8", "replace").rstrip("\n")
 
 
-def follow(first, record):
+def path_of(thread, file):
+    return os.readlink(f"/proc/{thread}/fd/{file}")
+
+
+class Images:
+    def __init__(self, directory, into):
+        self.directory, self.into, self.count = directory, into, 0
+
+    def take(self, thread, number, arguments):
+        if number not in MOVES and not path_of(thread, arguments[0]).startswith(self.directory):
+            return
+        self.count += 1
+        shutil.copytree(self.directory, f"{self.into}/{self.count}")
+
+
+def follow(first, record, images):
     syncing = {}
     known = {first}
     exit_code = 1
@@ -96,10 +121,12 @@ def follow(first, record):
         request, passed_on = PTRACE_CONT, 0
         if event == EVENT_SECCOMP:
             number, arguments = call_of(thread)
-            if number != WRITE:
-                syncing[thread] = os.readlink(f"/proc/{thread}/fd/{arguments[0]}")
+            if images:
+                images.take(thread, number, arguments)
+            if number in (FSYNC, FDATASYNC):
+                syncing[thread] = path_of(thread, arguments[0])
                 request = PTRACE_SYSCALL
-            elif arguments[0] == 1:
+            elif number == WRITE and arguments[0] == 1:
                 for line in text_of(thread, arguments).split("\n"):
                     print("print", line, file=record, flush=True)
         elif stop == SYSCALL_STOP:
@@ -114,19 +141,25 @@ def follow(first, record):
 
 def main():
     path, *command = sys.argv[1:]
+    calls = [WRITE, FSYNC, FDATASYNC]
+    images = None
+    if command[0] == "--images":
+        _, directory, into, *command = command
+        images = Images(directory, into)
+        calls += [*CHANGES, *MOVES]
     child = os.fork()
     if child == 0:
         ptrace(PTRACE_TRACEME, 0)
         # The tracer must be ready before the filter is: a call that nobody traces fails.
         os.kill(os.getpid(), signal.SIGSTOP)
-        install_filter()
+        install_filter(calls)
         os.execvp(command[0], command)
     os.waitpid(child, 0)
     if ptrace(PTRACE_SETOPTIONS, child, 0, OPTIONS) != 0:
         raise OSError(ctypes.get_errno(), "PTRACE_SETOPTIONS")
     with open(path, "w", encoding="utf8") as record:
         ptrace(PTRACE_CONT, child)
-        sys.exit(follow(child, record))
+        sys.exit(follow(child, record, images))
 
 
 main()
