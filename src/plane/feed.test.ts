@@ -185,6 +185,22 @@ test("history that never was is told too: whoever asks remembers another log", a
   assert.deepEqual(await next, { end: { code: "out_of_range", oldestSequence: 1 } });
 });
 
+test("callers that are not trusted have half of the watches", async () => {
+  const { feed, watching, commit } = await given(1);
+  const strangers = Array.from({ length: limits.watchersMax / 2 }, () =>
+    watching({ isTrusted: false }),
+  );
+  assert.deepEqual(await endOf(watching({ isTrusted: false })), { code: "limit_reached" });
+  const trusted = Array.from({ length: limits.watchersMax / 2 }, () => watching());
+  assert.deepEqual(await endOf(watching()), { code: "limit_reached" });
+  assert.equal(feed.watchers, limits.watchersMax);
+  strangers[0]?.close();
+  const next = watching({ isTrusted: false });
+  await commit(1);
+  assert.deepEqual(await sequences(next), [2]);
+  assert.deepEqual(await sequences(trusted[0] ?? next), [2]);
+});
+
 test("a watch that is closed gives what it has, then says that it was closed", async () => {
   const { feed, watching, commit } = await given(1);
   const watch = watching();

@@ -23,6 +23,8 @@ export type WatchOptions = {
   /** Give entries after this one; by default, those committed from now on. */
   readonly afterSequence?: number;
   readonly wants?: (entry: Entry) => boolean;
+  /** Callers that are not trusted share half of the watches. True if absent. */
+  readonly isTrusted?: boolean;
 };
 
 export class Feed {
@@ -31,6 +33,8 @@ export class Feed {
   /** Those that have caught up. */
   readonly #live = new Set<Watch>();
   readonly #taps = new Set<(entries: readonly Entry[]) => void>();
+  /** Watches of callers that are not trusted. */
+  #strangers = 0;
   #lastSequence: number;
   #isClosed = false;
 
@@ -51,7 +55,7 @@ export class Feed {
 
   /** `newestSequence` is the last one decided: who asks for more than that has another log in mind. */
   watch(options: WatchOptions & { readonly newestSequence?: number } = {}): Watch {
-    const { afterSequence = this.#lastSequence, wants = () => true } = options;
+    const { afterSequence = this.#lastSequence, wants = () => true, isTrusted = true } = options;
     const { newestSequence = Number.POSITIVE_INFINITY } = options;
     const watch = new Watch({
       afterSequence,
@@ -60,15 +64,22 @@ export class Feed {
       onEnd: () => {
         this.#watches.delete(watch);
         this.#live.delete(watch);
+        if (!isTrusted) this.#strangers -= 1;
       },
     });
     this.#watches.add(watch);
+    if (!isTrusted) this.#strangers += 1;
     const { oldestSequence } = this.#log;
     if (this.#isClosed) watch.end({ code: "unavailable" });
-    else if (this.#watches.size > limits.watchersMax) watch.end({ code: "limit_reached" });
+    else if (this.#isFull) watch.end({ code: "limit_reached" });
     else if (afterSequence > newestSequence) watch.end({ code: "out_of_range", oldestSequence });
     else if (afterSequence >= this.#lastSequence) this.#live.add(watch);
     return watch;
+  }
+
+  get #isFull(): boolean {
+    const { watchersMax } = limits;
+    return this.#watches.size > watchersMax || this.#strangers > watchersMax / 2;
   }
 
   /** Entries that have just become durable, to everyone who has caught up. */

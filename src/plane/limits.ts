@@ -5,7 +5,7 @@ export const limits = {
   timerMsMax: 2_147_483_647,
   /** A look that comes later than this means that the process was suspended. */
   lateMsMax: 5_000,
-  /** Open watches over all doors. */
+  /** Open watches over all doors. Half are reserved for trusted callers. */
   watchersMax: 10_000,
   /** A watcher that has this much undelivered is too slow, and is told where to go on. */
   watcherEntriesMax: 10_000,
@@ -35,7 +35,7 @@ export const limits = {
   cutRetryMs: 600_000,
   /** The pause between two slices of verifying a large log, so that other work can run. */
   checkPauseMs: 50,
-  /** Commands that wait for something to happen, over all callers. */
+  /** Commands that wait for something to happen, over all callers. Half are reserved for trusted callers. */
   waitingMax: 100_000,
   /** As many where only those come who return to a place of theirs: each may do so once. */
   listenersMax: 200_000,

@@ -185,13 +185,20 @@ export class Plane {
     command: WaitingCommand,
     caller: Caller,
     look: (state: State, events: readonly Event[]) => Value,
-    { signal }: { readonly signal: AbortSignal },
+    {
+      signal,
+      isTrusted = true,
+    }: {
+      readonly signal: AbortSignal;
+      /** Callers that are not trusted share half of the places. True if absent. */
+      readonly isTrusted?: boolean;
+    },
   ): Promise<Outcome<Value>> {
     if (this.#isClosed) return Promise.resolve({ refusal: shuttingDown });
     if (signal.aborted) return Promise.reject(signal.reason);
     this.#catchUp();
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<Value>>();
-    const listener: Listener = (decision) => {
+    const hear: Listener["hear"] = (decision) => {
       signal.removeEventListener("abort", giveUp);
       // A refusal because of the shutdown does not depend on the log, so it need not wait until the log is durable.
       const { refusal } = decision;
@@ -204,27 +211,24 @@ export class Plane {
         reject(fault);
       }
     };
+    const listener = { hear, isTrusted };
     const giveUp = (): void => {
       if (place) this.#waitingRoom.leave(place, listener, this.#clockMs());
       reject(signal.reason);
     };
     let place = this.#waitingRoom.find(command);
     const isBack = place !== undefined;
-    // Who returns was let in before, and may do so before we notice that it had left.
-    const most = isBack ? limits.listenersMax : limits.waitingMax;
     if (!place) {
       const ask = (): Decision<Event> => this.#apply(command, caller);
       const decision = ask();
       if (!isNotNow(decision.refusal)) {
-        listener(decision);
+        hear(decision);
         return promise;
       }
       place = { command, ask, listeners: new Set(), refusal: decision.refusal };
     }
-    if (this.#waitingRoom.size >= most) {
-      const message = `${most} calls are waiting already`;
-      return Promise.resolve({ refusal: { code: "limit_reached", message } });
-    }
+    const refusal = this.#waitingRoom.refusal({ isBack, isTrusted });
+    if (refusal) return Promise.resolve({ refusal });
     signal.addEventListener("abort", giveUp);
     if (isBack) this.#waitingRoom.rejoin(place, listener, this.#state);
     else this.#waitingRoom.join(place, listener);

@@ -413,6 +413,37 @@ test("where no new place is to be had, whoever returns still finds its own", asy
   assert.equal((await back)?.refusal?.code, "agent_dead");
 });
 
+test("callers that are not trusted have half of the places, also of those that are kept for them", async () => {
+  await using opened = await openWith("ada", "bob");
+  const { plane } = opened;
+  await given(plane, acquire("t", "ada"));
+  const stranger = { isTrusted: false };
+  const isRefused = async (options = {}): Promise<boolean> => {
+    const waiting = plane.wait(acquire("t", "bob"), me, nothing, { signal: forever, ...options });
+    return (await isSettled(waiting)) && (await waiting).refusal?.code === "limit_reached";
+  };
+  const calling = new AbortController();
+  const kept = plane.wait(acquire("t", "bob", 60_000, "k"), me, nothing, {
+    signal: calling.signal,
+    ...stranger,
+  });
+  const waiting = Array.from({ length: limits.waitingMax / 2 - 1 }, () => {
+    const { signal } = new AbortController();
+    return plane.wait(acquire("t", "bob"), me, nothing, { signal, ...stranger });
+  });
+  assert.equal(await isRefused(stranger), true);
+  calling.abort(reason);
+  await assert.rejects(kept, reason);
+  assert.equal(await isRefused(stranger), true, "its place is kept, and counts");
+  assert.equal(await isRefused(), false, "the other half is there for whoever is trusted");
+  await plane.withdraw({ agentId: agentId("bob"), key: "k" }, me);
+  assert.equal(await isRefused(stranger), false);
+  assert.equal(await isRefused(stranger), true);
+  await given(plane, release("t", "ada", await tokenOf(plane, "t")));
+  assert.equal((await waiting[0])?.refusal, undefined);
+  assert.equal(await isRefused(stranger), false, "one was served");
+});
+
 test("a thousand who wait for one lease are served in order, each at the cost of one", async () => {
   await using opened = await openWith("ada", "bob");
   const { plane } = opened;

@@ -19,8 +19,13 @@ import { limits } from "./limits.ts";
 
 export type WaitingCommand = ClaimTask | AcquireLease;
 
-/** Told once, what was decided. */
-export type Listener = (decision: Decision<Event>) => void;
+/** One call that waits at a place. */
+export type Listener = {
+  /** Called once, with what was decided. */
+  readonly hear: (decision: Decision<Event>) => void;
+  /** Callers that are not trusted share half of the places. */
+  readonly isTrusted: boolean;
+};
 
 /** A place in line. Several may listen: who asks again may come before we notice that it had left. */
 export type Place = {
@@ -37,13 +42,34 @@ export class WaitingRoom {
   readonly #byTask = new Map<TaskId, Set<Place>>();
   readonly #byAgent = new Map<AgentId, Set<Place>>();
   readonly #byKey = new Map<string, Place>();
-  /** Places to which nobody listens, by the time when the last one left, which is their order. */
-  readonly #left = new Map<Place, number>();
+  /** Places to which nobody listens: who left last, and when. In the order of that time. */
+  readonly #left = new Map<Place, Pick<Listener, "isTrusted"> & { readonly atMs: number }>();
   #listeners = 0;
+  /** How many listeners, and places that were left, belong to callers that are not trusted. */
+  #strangers = 0;
 
   /** How many listen, and how many places are kept for who has left. */
   get size(): number {
     return this.#listeners + this.#left.size;
+  }
+
+  /** Why one more call may not wait; undefined if it may. */
+  refusal({
+    isBack,
+    isTrusted,
+  }: {
+    /** Whether the call returns to a place that it already had. */
+    readonly isBack: boolean;
+    readonly isTrusted: boolean;
+  }): Refusal | undefined {
+    // A call that returns was counted before, and we may not have seen yet that its last connection is gone.
+    const most = isBack ? limits.listenersMax : limits.waitingMax;
+    if (this.size >= most) {
+      return { code: "limit_reached", message: `${most} calls are waiting already` };
+    }
+    if (isTrusted || this.#strangers < most / 2) return undefined;
+    const message = `${most / 2} calls without the token are waiting already; send the token`;
+    return { code: "limit_reached", message };
   }
 
   /** The place that was taken before under the same key. */
@@ -66,7 +92,8 @@ export class WaitingRoom {
   join(place: Place, listener: Listener): void {
     place.listeners.add(listener);
     this.#listeners += 1;
-    this.#left.delete(place);
+    if (!listener.isTrusted) this.#strangers += 1;
+    this.#return(place);
     const { command } = place;
     if (command.key !== undefined) this.#byKey.set(nameOf(command, command.key), place);
     fileUnder(this.#byAgent, command.agentId, place);
@@ -77,16 +104,27 @@ export class WaitingRoom {
   /** Someone no longer listens. Without a key nobody could come back. */
   leave(place: Place, listener: Listener, nowMs: number): void {
     if (!place.listeners.delete(listener)) return;
+    const { isTrusted } = listener;
     this.#listeners -= 1;
+    if (!isTrusted) this.#strangers -= 1;
     if (place.listeners.size > 0) return;
-    if (place.command.key === undefined) this.#forget(place);
-    else this.#left.set(place, nowMs);
+    if (place.command.key === undefined) return this.#forget(place);
+    this.#left.set(place, { isTrusted, atMs: nowMs });
+    if (!isTrusted) this.#strangers += 1;
+  }
+
+  /** The place no longer counts as left. */
+  #return(place: Place): void {
+    const left = this.#left.get(place);
+    if (!left) return;
+    this.#left.delete(place);
+    if (!left.isTrusted) this.#strangers -= 1;
   }
 
   /** Gives up the places that were left too long ago. */
   expire(nowMs: number): void {
-    for (const [place, leftAtMs] of this.#left) {
-      if (leftAtMs + limits.placeKeptMs > nowMs) return;
+    for (const [place, { atMs }] of this.#left) {
+      if (atMs + limits.placeKeptMs > nowMs) return;
       this.#forget(place);
     }
   }
@@ -158,14 +196,16 @@ export class WaitingRoom {
 
   #answer(place: Place, decision: Decision<Event>): void {
     this.#forget(place);
-    for (const listener of place.listeners) listener(decision);
-    this.#listeners -= place.listeners.size;
-    place.listeners.clear();
+    const { listeners } = place;
+    for (const { hear } of listeners) hear(decision);
+    this.#listeners -= listeners.size;
+    for (const { isTrusted } of listeners) if (!isTrusted) this.#strangers -= 1;
+    listeners.clear();
   }
 
   #forget(place: Place): void {
     const { command } = place;
-    this.#left.delete(place);
+    this.#return(place);
     if (command.key !== undefined) this.#byKey.delete(nameOf(command, command.key));
     unfile(this.#byAgent, command.agentId, place);
     if (command.type === "task.claim") this.#claims.delete(place);

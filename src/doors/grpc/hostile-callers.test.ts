@@ -4,16 +4,23 @@ import { once } from "node:events";
 import { constants } from "node:http2";
 import { connect as connectSocket, type Socket } from "node:net";
 import { test } from "node:test";
+import { agentId as toAgentId } from "../../core/index.ts";
+import { limits as planeLimits } from "../../plane/index.ts";
 import {
+  at,
   BareConnection,
   type BareReply,
   collect,
+  type GrpcClient,
   openTestDoor,
+  type Stream,
   statusOf,
   type TestDoor,
 } from "../../testing/grpc-client.ts";
 import { ByteBudget, type ByteBudgets, makeByteBudgets } from "../../transport/index.ts";
-import { frame } from "../../wire/grpc/index.ts";
+import type { AgentCard } from "../../wire/agentkeeper/index.ts";
+import { PlaneServiceDefinition } from "../../wire/agentkeeper-ext/index.ts";
+import { frame, type StatusName } from "../../wire/grpc/index.ts";
 import { limits } from "./limits.ts";
 
 const createPath = "/agentkeeper.v1.TaskService/CreateTask";
@@ -225,6 +232,49 @@ test("at the limit the connection that was idle longest is closed; watches and t
   }
 });
 
+test("half of the watches and of the calls that wait are kept for callers that show the token", async () => {
+  const isToken = (given: string): boolean => given === "Bearer secret";
+  await using door = await openTestDoor({ door: { isToken } });
+  const { plane } = door;
+  const client = await door.connectWarm();
+  const { agentId } = await client.register({ card: card("ada") });
+  const stranger = { isTrusted: false };
+  for (let count = 0; count < planeLimits.watchersMax / 2; count += 1) plane.watch(stranger);
+  const claim = { type: "task.claim", agentId: toAgentId(agentId) } as const;
+  for (let count = 0; count < planeLimits.waitingMax / 2; count += 1) {
+    const { signal } = new AbortController();
+    void plane.wait(claim, { actor: "local" }, () => undefined, { signal, ...stranger });
+  }
+  const trusted = await door.connectWarm();
+  await trusted.find({}, { metadata: { authorization: "Bearer secret" } });
+  const { watch } = PlaneServiceDefinition.methods;
+  const watches = (one: GrpcClient): readonly Stream<unknown>[] => [
+    one.watch({ topics: [""] }),
+    one.watchElection({ group: "g" }),
+    one.stream(at(PlaneServiceDefinition, watch))({ topics: [""] }),
+  ];
+  const { claimTask } = PlaneServiceDefinition.methods;
+  const waits = (one: GrpcClient, signal?: AbortSignal): readonly Promise<StatusName>[] => {
+    const options = signal ? { signal } : {};
+    const claimWaiting = one.unary(at(PlaneServiceDefinition, claimTask));
+    return [
+      statusOf(one.claimTask({ agentId }, options)),
+      statusOf(claimWaiting({ agentId, waitMs: 60_000 }, options)),
+    ];
+  };
+  for (const { ended } of watches(client)) {
+    assert.equal((await ended).status, "RESOURCE_EXHAUSTED");
+  }
+  assert.deepEqual(await Promise.all(waits(client)), ["RESOURCE_EXHAUSTED", "RESOURCE_EXHAUSTED"]);
+  const { watchers, waiting } = plane;
+  watches(trusted);
+  const calling = new AbortController();
+  const waited = waits(trusted, calling.signal);
+  await until(() => plane.watchers === watchers + 3 && plane.waiting === waiting + 2);
+  calling.abort();
+  assert.deepEqual(await Promise.all(waited), ["CANCELLED", "CANCELLED"]);
+});
+
 test("headers that unpack to more than is allowed close the connection", async () => {
   await using door = await openTestDoor({ door: { requestMs: 20 } });
   for (const isMixed of [false, true]) {
@@ -298,6 +348,10 @@ function createTask(inputBytes: number): Buffer {
     head[index] = (left & 0x7f) | (index < 6 ? 0x80 : 0);
   }
   return frame(Buffer.concat([head, Buffer.alloc(inputBytes)]));
+}
+
+function card(name: string): AgentCard {
+  return { name, description: "", version: "", capabilities: [], tools: [], metadata: new Map() };
 }
 
 /** Makes a task of so many bytes, and answers with the request for it. */

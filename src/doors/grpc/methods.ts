@@ -300,7 +300,7 @@ async function claim(
   agentId: AgentId,
   call: Call,
 ): Promise<Answer<{ readonly task: WireTask }>> {
-  const { signal } = call;
+  const { signal, isTrusted } = call;
   if (signal.aborted) return gone;
   const look = ({ tasks }: State, events: readonly Event[]): Claimed => {
     const { task } = only(events, "task.claimed");
@@ -308,7 +308,8 @@ async function claim(
   };
   let outcome: Outcome<Claimed>;
   try {
-    outcome = await plane.wait({ type: "task.claim", agentId }, caller, look, { signal });
+    const command = { type: "task.claim", agentId } as const;
+    outcome = await plane.wait(command, caller, look, { signal, isTrusted });
   } catch (reason) {
     if (signal.aborted) return gone;
     throw reason;

@@ -351,6 +351,11 @@ export class ServerCall<Connection> {
     return this.peer.connection;
   }
 
+  /** Whether its connection has shown the token, or is a Unix socket. */
+  get isTrusted(): boolean {
+    return this.peer.seat.isTrusted;
+  }
+
   get awaitedSinceMs(): number {
     return this.#isOver ? Number.POSITIVE_INFINITY : this.#awaitedSinceMs;
   }

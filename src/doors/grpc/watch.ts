@@ -19,7 +19,7 @@ export async function watchTopics(
     return prefixes.some((prefix) => topic.startsWith(prefix));
   };
   // Watching begins before anything is awaited: headers received mean that it has begun.
-  using watch = plane.watch({ wants });
+  using watch = plane.watch({ wants, isTrusted: call.isTrusted });
   call.whenOver(() => watch.close());
   call.begin();
   return await pump(watch, call);
@@ -40,7 +40,7 @@ export async function watchElection(
     event.type === "leader.changed" &&
     event.group === group &&
     (told === undefined || event.term > told);
-  using watch = plane.watch({ wants });
+  using watch = plane.watch({ wants, isTrusted: call.isTrusted });
   call.whenOver(() => watch.close());
   call.begin();
   // What is looked at now may not be durable yet: then the watch is about to be offered it as well.
@@ -89,7 +89,10 @@ export function explain(end: WatchEnd): StreamEnd {
     case "unavailable":
       return { status: "UNAVAILABLE", message: "the daemon is shutting down" };
     case "limit_reached":
-      return { status: "RESOURCE_EXHAUSTED", message: "too many watches are open; close one" };
+      return {
+        status: "RESOURCE_EXHAUSTED",
+        message: "too many watches are open; close one, or send the token if you did not",
+      };
     case "lagged":
       return { status: "RESOURCE_EXHAUSTED", message: "events were read too slowly; watch again" };
     case "out_of_range":

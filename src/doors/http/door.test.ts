@@ -16,7 +16,7 @@ import {
   taskId,
 } from "../../core/index.ts";
 import { type Log, MemoryLog } from "../../log/index.ts";
-import { Plane } from "../../plane/index.ts";
+import { Plane, limits as planeLimits } from "../../plane/index.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import { ByteBudget, makeByteBudgets } from "../../transport/index.ts";
 import { WorkView } from "../../views/index.ts";
@@ -631,6 +631,20 @@ test("there is a last stream, half of them only with the token, and room again w
   let status = 429;
   while (status === 429) status = (await ask("/api/v1/events", { method: "HEAD" })).status;
   assert.equal(status, 200);
+});
+
+test("when callers without the token have all watches that they may have, a stream with it still tells", async (t) => {
+  const { plane, listen, register } = await open(t);
+  for (let count = 0; count < planeLimits.watchersMax / 2; count += 1) {
+    plane.watch({ isTrusted: false });
+  }
+  const stranger = await listen();
+  assert.equal((await stranger.next()).event, "hello");
+  assert.equal(await stranger.next(), ended);
+  const trusted = await listen({ headers: { Authorization: "Bearer secret" } });
+  assert.equal((await trusted.next()).event, "hello");
+  await register("ada");
+  assert.match((await trusted.next()).data, /agent.registered/);
 });
 
 test("slow request headers do not keep others out: the connection that was idle longest is closed", async (t) => {

@@ -50,8 +50,8 @@ export class EventStream {
   constructor(plane: Plane, options: EventStreamOptions) {
     this.#plane = plane;
     this.#options = options;
-    const { planeId, afterSequence = plane.durableSequence } = options;
-    this.#watch = plane.watch({ afterSequence, wants: this.#wants });
+    const { planeId, afterSequence = plane.durableSequence, maySee: isTrusted } = options;
+    this.#watch = plane.watch({ afterSequence, wants: this.#wants, isTrusted });
     this.#told = afterSequence;
 
     const hello = JSON.stringify({ planeId, sequence: plane.durableSequence });
@@ -127,7 +127,7 @@ export class EventStream {
 
   /** Goes on from now. What the caller knew is worth nothing: it must look at the state again. */
   #startOver(oldestSequence: number): void {
-    this.#watch = this.#plane.watch({ wants: this.#wants });
+    this.#watch = this.#plane.watch({ wants: this.#wants, isTrusted: this.maySee });
     const data = JSON.stringify({ oldestSequence });
     this.#send(encodeMessage({ event: "reset", id: this.#plane.durableSequence, data }));
   }

@@ -349,7 +349,7 @@ async function patiently<Value>(
   const signal = AbortSignal.any([call.signal, late]);
   if (call.signal.aborted) return gone;
   try {
-    return await plane.wait(command, caller, look, { signal });
+    return await plane.wait(command, caller, look, { signal, isTrusted: call.isTrusted });
   } catch (reason) {
     if (call.signal.aborted) return gone;
     if (late.aborted) return "too late";

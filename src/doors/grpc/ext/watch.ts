@@ -36,7 +36,7 @@ export async function watchFrom(plane: Plane, wish: Wish, call: Call): Promise<S
     if (position.oldestBusSequence !== undefined) return tooFarBack(position.oldestBusSequence);
     from = position;
   }
-  using watch = plane.watch({ ...from, wants });
+  using watch = plane.watch({ ...from, wants, isTrusted: call.isTrusted });
   call.whenOver(() => watch.close());
   call.begin();
   await looked;

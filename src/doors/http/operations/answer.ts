@@ -37,7 +37,10 @@ export async function answer<Value>(
   return { refusal: { code, message, lease: inTheWay } };
 }
 
-/** Stands in line for as long as the caller wants and is there; then it is told what is so now. */
+/**
+ * Stands in line for as long as the caller wants and is there; then it is told what is so now. Operations that wait
+ * need the token, so the caller is trusted.
+ */
 export async function waited<Value>(
   plane: Plane,
   command: Parameters<Plane["wait"]>[0],
