@@ -113,11 +113,7 @@ test("null may be an answer, and no answer is none", async () => {
 test("a withdrawn question is closed, and whoever waits learns it", async () => {
   await using to = await openTestDoor();
   const agentId = await register(to);
-  const { id: questionId } = await to.done(
-    "askQuestion",
-    { agentId, prompt: "?" },
-    { key: "k/ü".replace("ü", "u") },
-  );
+  const { id: questionId } = await to.done("askQuestion", { agentId, prompt: "?" }, { key: "k/u" });
   const waiting = to.done("getQuestion", { questionId, waitMs: 60_000 });
   const withdrawn = await to.done("withdrawQuestion", { agentId, key: "k/u" });
   assert.equal(withdrawn.reason, "withdrawn");
