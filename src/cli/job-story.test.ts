@@ -134,11 +134,11 @@ test("a question says what is asked and how to answer it, and who did", () => {
   ]);
   assert.deepEqual(teller.say("status", { phase: "input_required", message: "Pay?" }), []);
   assert.equal(teller.story.standing.doing, "asks: Pay?");
-  const answered = { kind: "question_closed", payload: { outcome: "answered", by: "ada" } };
+  const answered = { question_id: "q_0123456789ab", outcome: "answered", by: "ada" };
   assert.deepEqual(own("question_closed", answered), ["? answered by ada"]);
   teller.say("status", { phase: "running" });
   assert.equal(teller.story.standing.doing, "");
-  const late = { kind: "question_closed", payload: { outcome: "timed_out" } };
+  const late = { question_id: "q_0123456789ab", outcome: "timed_out" };
   assert.deepEqual(own("question_closed", late), ["? no answer: timed out"]);
   const scope = {
     request_id: "q_1",

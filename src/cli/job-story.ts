@@ -218,9 +218,8 @@ function ownLine(kind: string, body: unknown): Line {
       return { text: `? ${said}${hint}`, tone: "warn" };
     }
     case `${ownPrefix}question_closed`: {
-      const closed = isObject(body["payload"]) ? body["payload"] : {};
-      const by = textIn(closed, "by");
-      const outcome = textIn(closed, "outcome").replaceAll("_", " ");
+      const by = textIn(body, "by");
+      const outcome = textIn(body, "outcome").replaceAll("_", " ");
       return beside(
         by === "" ? `? no answer: ${printable(outcome)}` : `? answered by ${printable(by)}`,
       );

@@ -52,6 +52,9 @@ const editor: Handler = async (input, context) => {
   return "edited";
 };
 
+const decorator: Handler = async (_, context) =>
+  await context.ask("Which colour?", { choices: ["red", "blue"] });
+
 type Offered = Handler | { readonly handler: Handler; readonly version: string };
 
 export const agents: Readonly<Record<string, Offered>> = {
@@ -61,6 +64,7 @@ export const agents: Readonly<Record<string, Offered>> = {
   endless,
   sleeper: endless,
   poet,
+  decorator,
   editor,
   researcher: { handler: researcher, version: "1.2.0" },
 };

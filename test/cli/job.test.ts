@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connectWorker, type Handler } from "../../src/arcp-server.ts";
+import { call } from "../../src/cli/daemon.ts";
 import { serve } from "../../src/serve.ts";
 import { type Output, patienceMs, scratch, tipstaff, until, within } from "../e2e/processes.ts";
 import { agentsModule } from "./arcp-command.ts";
@@ -81,6 +82,23 @@ describe("jobs", { concurrency: 2 }, () => {
     assert.deepEqual([cost?.total, cost?.own, cost?.children], ["0.26", "0.01", "0.25"]);
     // Out of the log, without the daemon.
     assert.equal((await run("replay", id)).stdout, tail.stdout);
+  });
+
+  test("submit, tail and replay print the question of a job, and who answered it", async () => {
+    const submitted = run("submit", "decorator");
+    const values = { "data-dir": data };
+    const { id: questionId, asker } = await until(
+      async () => (await call(values, "listQuestions", { state: ["open"] })).rows[0],
+      "the job to ask",
+    );
+    await call(values, "answerQuestion", { questionId, answer: "blue", by: "ada" });
+    const { stdout } = await submitted;
+    assert.match(
+      stdout,
+      /\n {2}\? asks: Which colour\? \(red \| blue\) {2}tipstaff answer \w{6} <choice>\n {2}\? answered by ada\n✓ done/,
+    );
+    assert.equal((await run("tail", asker.id)).stdout, stdout);
+    assert.equal((await run("replay", asker.id)).stdout, stdout);
   });
 
   test("machines get a line of JSON for each event, and how it ended", async () => {
