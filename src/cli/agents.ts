@@ -130,7 +130,8 @@ function describe(agent: AgentDetail, nowMs: number): string {
   add("doing", activity?.note ?? "");
   if (agent.question) {
     const { id, prompt } = agent.question;
-    add("asks", `${prompt} · tipstaff answer ${id} <text>`);
+    // The short form of a question does not say what an answer is; `answer` without one does.
+    add("asks", `${prompt} · tipstaff answer ${id}`);
   }
   add("does", card.description);
   add("version", card.version);

@@ -147,8 +147,8 @@ test("agents and agents get show what an agent asks", async () => {
   assert.match(list.stdout, /^waiting .* payer .* asks: Pay 5 EUR\?/m);
   assert.match(list.stdout, /1 waits for you/);
   const one = await tipstaff("agents", "get", "payer", ...flags);
-  assert.match(
-    one.stdout,
-    new RegExp(`^ *asks +Pay 5 EUR\\? · tipstaff answer ${id} <text>$`, "m"),
-  );
+  assert.match(one.stdout, new RegExp(`^ *asks +Pay 5 EUR\\? · tipstaff answer ${id}$`, "m"));
+  const unanswered = await tipstaff("answer", id, ...flags);
+  assert.equal(unanswered.code, 2);
+  assert.match(unanswered.stderr, /no answer was given; answer with <pay now \| wait>/);
 });
