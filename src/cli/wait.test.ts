@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Sighting } from "../wire/api/index.ts";
+import type { Question, Sighting } from "../wire/api/index.ts";
 import type { Around } from "./feed.ts";
 import { limits } from "./limits.ts";
 import { asked, seen } from "./testing.ts";
-import { Judge } from "./wait.ts";
+import { describeReached, Judge } from "./wait.ts";
 
 function at(agents: readonly Sighting[], parts: Partial<Around> = {}): Around {
   const daemon = { questionsError: undefined, isDaemonLost: false, isDaemonMissing: false };
@@ -33,6 +33,15 @@ test("--until waiting ends with an open question, also of a job, and prints it b
   }
   assert.equal(look("nobody"), undefined);
   assert.equal(new Judge("idle", "planner").look(around), undefined);
+});
+
+test("an agent that asks is printed as its question, or as an agent if the question is not known", () => {
+  const question = asked();
+  const asking = seen({ id: "p", name: "payer", state: "waiting", questionId: question.id });
+  const lines = (questions: readonly Question[]) =>
+    describeReached({ questions, agents: [asking] }, questions);
+  assert.equal(lines([question]), "asks  payer  Pay 5 EUR?  tipstaff answer 6789ab <text>\n");
+  assert.match(lines([]), /^waiting {2}payer {2}p.*\n$/);
 });
 
 test("until all are idle: who works, waits, is silent or failed is not", () => {

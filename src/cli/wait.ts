@@ -44,14 +44,8 @@ export async function wait(values: Values): Promise<number> {
       // From the first look on: however short the time, what is so already counts.
       if (timeoutMs !== undefined) timer ??= setTimeout(() => ending.abort(), timeoutMs);
       if (!reached) continue;
-      const { questions, agents } = reached;
       if (values["json"] === true) print(`${jsonOf({ ...reached, nowMs: around.nowMs })}\n`);
-      else {
-        for (const question of questions) print(`${askedLine(question, around.questions)}\n`);
-        // The questions of agents were printed above.
-        const others = agents.filter(({ questionId }) => questionId === undefined);
-        for (const agent of others) print(`${lineOf(agent)}\n`);
-      }
+      else print(describeReached(reached, around.questions));
       return exits.ok;
     }
   } finally {
@@ -176,6 +170,17 @@ const gone = "gone: nothing tells of it any more";
 
 function isGone({ state, doing }: Sighting): boolean {
   return state === "stopped" && doing === gone;
+}
+
+/**
+ * The questions, then the agents except those whose question is listed. Agents and questions are two requests to the
+ * daemon, so an agent may ask a question that is not among them. Exported for its test.
+ */
+export function describeReached({ questions, agents }: Reached, open: readonly Question[]): string {
+  const listed = new Set(questions.map(({ id }) => id));
+  const others = agents.filter(({ questionId = "" }) => !listed.has(questionId));
+  const lines = [...questions.map((one) => askedLine(one, open)), ...others.map(lineOf)];
+  return lines.map((line) => `${line}\n`).join("");
 }
 
 /** One line with everything that is needed to answer. */
