@@ -73,6 +73,32 @@ test("a snoozed item can be dismissed, and only a hidden item can be restored", 
   assert.deepEqual(await hidden(), []);
 });
 
+test("--all clears also the items that do not fit into one answer of the daemon", async () => {
+  await using to = await openTestDoor();
+  await using directory = await temporaryDirectory();
+  await writeFile(tokenPath(directory.path), testToken);
+  const values = { "data-dir": directory.path, http: `127.0.0.1:${to.port}`, json: true };
+  for (let number = 1; number <= 205; number++) {
+    const { id: agentId } = await to.done("registerAgent", { card: { name: `agent-${number}` } });
+    await to.done("heartbeat", { agentId, activity: { state: "waiting" } });
+  }
+  const { items, total } = await to.done("getAttention", {});
+  assert(items.length < total, "one answer has all");
+  await dismissNeeds({ ...values, all: true }, []);
+  assert.equal((await to.done("getAttention", {})).total, 0);
+});
+
+test("dismiss and snooze without an item are usage errors, also without a daemon", async () => {
+  await using directory = await temporaryDirectory();
+  const values = { "data-dir": directory.path };
+  for (const wrong of [
+    dismissNeeds(values, []),
+    snoozeNeeds({ ...values, all: true }, ["payer"]),
+  ]) {
+    await assert.rejects(wrong, { code: "mistake" });
+  }
+});
+
 test("a question with a deadline says how much time is left", () => {
   const items = [{ ...item, kind: "question", expiresAtMs: nowMs + 40_000 }] as const;
   const text = describeNeeds({ items, total: 1 }, { isDismissed: false, nowMs });

@@ -89,14 +89,21 @@ async function clear(
   ids: readonly string[],
   snooze: { readonly forMs?: number },
 ): Promise<number> {
-  const { items } = await ask(values, false);
   const isAll = values["all"] === true;
   if (isAll === ids.length > 0) throw mistake("give the id or name of one item, or --all");
-  const meant = isAll ? items : [await findShownOrHidden(values, items, ids[0] ?? "")];
-  for (const { kind, id, sinceMs } of meant) {
-    await call(values, "dismissNeed", { kind, id, sinceMs, ...snooze });
+  const { items, total } = await ask(values, false);
+  const cleared: Attention[] = [];
+  let listed = isAll ? items : [await findShownOrHidden(values, items, ids[0] ?? "")];
+  while (listed.length > 0) {
+    for (const { kind, id, sinceMs } of listed) {
+      await call(values, "dismissNeed", { kind, id, sinceMs, ...snooze });
+    }
+    cleared.push(...listed);
+    // The daemon lists some 200 items at a time. Items that are added meanwhile must not keep the command going.
+    const isMore = isAll && cleared.length < total;
+    listed = isMore ? (await ask(values, false)).items : [];
   }
-  const done = meant.map(({ kind, id, name }) => ({ kind, id, name }));
+  const done = cleared.map(({ kind, id, name }) => ({ kind, id, name }));
   const what = snooze.forMs === undefined ? "dismissed" : `snoozed for ${forHowLong(snooze.forMs)}`;
   return printOne(values, { needs: done }, () =>
     done.length === 0

@@ -350,7 +350,7 @@ export const commands: readonly CommandRow[] = [
     summary: "remove an item from the list, unless the same happens again later",
     examples: ["tipstaff needs dismiss payer", "tipstaff needs dismiss --all"],
     arguments: [hidden],
-    flags: [{ name: "all", help: "every item that is listed now" }, json, ...asking],
+    flags: [{ name: "all", help: "every item that needs you now" }, json, ...asking],
     exits: needExits,
     run: async (values, words) => (await import("./needs.ts")).dismissNeeds(values, words),
   },
@@ -361,7 +361,7 @@ export const commands: readonly CommandRow[] = [
     arguments: [hidden],
     flags: [
       { name: "for", value: "duration", help: "how long to hide it", default: "1h" },
-      { name: "all", help: "every item that is listed now" },
+      { name: "all", help: "every item that needs you now" },
       json,
       ...asking,
     ],
