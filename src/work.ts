@@ -69,7 +69,9 @@ export function openWork(plane: Plane, options: WorkOptions): Work {
   const { clock } = options;
   const newUlid = monotonicUlids({ nowMs: () => clock.nowMs(), fill: randomFillSync });
   const newId = (kind: IdKind): string =>
-    kind === "question" ? newQuestionId() : `${prefixes[kind]}_${newUlid()}`;
+    kind === "question" || kind === "scope_request"
+      ? newQuestionId(kind)
+      : `${prefixes[kind]}_${newUlid()}`;
   const runtime = new Runtime({ ...rest, plane, newId });
   const remoteWorkers = new RemoteWorkers(runtime, {
     clock,
@@ -79,7 +81,7 @@ export function openWork(plane: Plane, options: WorkOptions): Work {
   return new Work(runtime, remoteWorkers);
 }
 
-const prefixes: Readonly<Record<Exclude<IdKind, "question">, string>> = {
+const prefixes: Readonly<Record<Exclude<IdKind, "question" | "scope_request">, string>> = {
   job: "job",
   result: "res",
   call: "call",

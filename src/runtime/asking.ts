@@ -88,7 +88,7 @@ type Unchecked<Options> = { readonly [Name in keyof Options]?: unknown };
 
 export type AskingOptions = {
   readonly plane: Plane;
-  readonly newId: (kind: "question") => string;
+  readonly newId: (kind: "question" | "scope_request") => string;
   /** The current attempt of the job. Throws `attempt_over` if it is over. */
   readonly current: (attempt: Pick<Attempt, "jobId" | "attempt">) => Attempt;
   /** Gives the job's slot at its worker to another job. */
@@ -123,7 +123,7 @@ export class Asking {
     const asker = { of: "job", jobId, attempt } as const;
     const command = {
       type: "question.ask",
-      questionId: toQuestionId(newId("question")),
+      questionId: toQuestionId(newId(wish.expects.of === "scope" ? "scope_request" : "question")),
       asker,
       ...wish,
     } as const;
@@ -269,9 +269,9 @@ export function readExpected(
   return { expects: { of: "json", schema: JSON.stringify(schema) } };
 }
 
-/** Short, because people type it. */
-export function newQuestionId(): QuestionId {
-  return toQuestionId(`q_${randomBytes(6).toString("hex")}`);
+/** Short, because people type it. The prefixes are those of RunContext. */
+export function newQuestionId(kind: "question" | "scope_request" = "question"): QuestionId {
+  return toQuestionId(`${kind === "question" ? "q" : "sr"}_${randomBytes(6).toString("hex")}`);
 }
 
 /** The same for `ctx.requestScope`. */

@@ -87,7 +87,8 @@ export type IdKind =
   | "delegate"
   | "reservation"
   | "credential"
-  | "question";
+  | "question"
+  | "scope_request";
 
 export type AgentOptions = {
   readonly version?: string;

@@ -108,6 +108,8 @@ describe("the published Python SDK", { concurrency: 4 }, () => {
     const idIn = (at: number, name: string): unknown => Reflect.get(events[at]?.[1] ?? {}, name);
     const [question_id, request_id] = [idIn(1, "question_id"), idIn(5, "request_id")];
     const answered = { outcome: "answered", by: "ada" };
+    assert.match(String(question_id), /^q_[0-9a-f]{12}$/);
+    assert.match(String(request_id), /^sr_[0-9a-f]{12}$/);
     const prompt = "Which colour?";
     const reason = "Read the logs?";
     const scope = { read_patterns: ["logs/**"], write_prefix: null, mode: "read_only" };

@@ -6,6 +6,7 @@ import {
   type Accepted,
   ArcpError,
   answeredType,
+  answerRefusedType,
   type Envelope,
   isArcpError,
   isOptional,
@@ -48,6 +49,9 @@ import type { Settings } from "./options.ts";
 import { type Call, Pending, type Waiting } from "./pending.ts";
 import { isFinished, lostInBetween, type PeerTraits } from "./python-peer.ts";
 import { RollCall, type RollCallSession } from "./roll-call.ts";
+
+/** Vendor messages that answer a request of ours. */
+const replies: ReadonlySet<string> = new Set([answeredType, answerRefusedType]);
 
 export class Session implements SessionListener, RollCallSession {
   readonly lifeline: Lifeline;
@@ -297,7 +301,7 @@ export class Session implements SessionListener, RollCallSession {
     const series = this.#numbering.take(envelope);
     if (series === undefined) return;
     if (envelope.eventSeq !== undefined) this.#acknowledging?.note();
-    const isVendor = isVendorName(envelope.type) && envelope.type !== answeredType;
+    const isVendor = isVendorName(envelope.type) && !replies.has(envelope.type);
     const isOffered = this.handlers.offer(envelope);
     if (isVendor && !isOffered && !isOptional(envelope.extensions)) {
       this.malformed(`nobody here knows ${envelope.type}`);
@@ -361,6 +365,9 @@ export class Session implements SessionListener, RollCallSession {
         this.#answer(readCancelled(envelope), (cancelled) =>
           this.#settle(this.#pending.ofCancelled(cancelled), (call) => call.answered()),
         );
+        return;
+      case answerRefusedType:
+        this.#refused(envelope);
         return;
       case answeredType:
         this.#answer(readAnswered(envelope), (answered) => {

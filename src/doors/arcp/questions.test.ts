@@ -37,7 +37,7 @@ function bodyOf(told: Told | undefined): Readonly<Record<string, unknown>> {
 
 /** The code of the error, what it was before ARCP's words, and the message. */
 function errorOf({ type, payload }: Told): readonly unknown[] {
-  assert.equal(type, "session.error");
+  assert.equal(type, "x-vendor.runctx.answer_refused");
   return [payload.code, payload.details?.original_code, payload.message];
 }
 

@@ -18,6 +18,7 @@ import { type JobRequest, type Submitted, traceIdOf } from "../../runtime/index.
 import {
   ArcpError,
   answeredType,
+  answerRefusedType,
   answerType,
   type Dialect,
   dialects,
@@ -251,8 +252,9 @@ function answer(options: ArcpDoorOptions, asking: Asking, envelope: Envelope): v
   const after = plane.lastSequence;
   const answered = answerQuestion(plane, read.value, { principal: asking.principal, maySee });
   if (answered.refusal) {
-    const error = toArcpError(answered.refusal, answered.details);
-    return asking.telling.answer(refusal(asking, envelope.id, error, jobId));
+    const error = toArcpError(answered.refusal, answered.details).toPayload();
+    const payload = printSessionError({ error, requestId: envelope.id, jobId });
+    return asking.telling.answer(() => asking.send(answerRefusedType, payload, { jobId }));
   }
   const payload = printAnswered({ jobId, questionId, requestId: envelope.id });
   const about = { jobId, traceId: job && traceIdOf(job) };

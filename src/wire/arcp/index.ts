@@ -108,6 +108,7 @@ export {
 } from "./parts.ts";
 export {
   answeredType,
+  answerRefusedType,
   answerType,
   printAnswer,
   printAnswered,

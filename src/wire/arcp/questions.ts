@@ -8,6 +8,11 @@ import { limits } from "./limits.ts";
 
 export const answerType = "x-vendor.runctx.answer";
 export const answeredType = "x-vendor.runctx.answered";
+/**
+ * Has the payload of a `session.error`, which would not do: on one of those, published clients fail every call that
+ * waits for a reply (ARCP-58), and a late answer is nothing unusual.
+ */
+export const answerRefusedType = "x-vendor.runctx.answer_refused";
 
 export type QuestionAnswer = {
   readonly jobId: string;

@@ -21,14 +21,17 @@ async def main() -> None:
                 continue
             answer = ANSWERS[body.get("prompt") or body["reason"]]
             question_id = body.get("question_id") or body["request_id"]
-            # The client has no method for vendor messages; its transport carries every envelope.
-            envelope = Envelope(
-                id="".join(random.choices("0123456789ABCDEFGHJKMNPQRSTVWXYZ", k=26)),
-                type="x-vendor.runctx.answer",
-                session_id=client.session_id,
-                payload={"job_id": handle.job_id, "question_id": question_id, "answer": answer},
-            )
-            await transport.send(envelope.to_wire())
+            # The second answer is refused. The refusal must not fail the call that follows it.
+            for said in (answer, answer):
+                # The client has no method for vendor messages; its transport carries every envelope.
+                envelope = Envelope(
+                    id="".join(random.choices("0123456789ABCDEFGHJKMNPQRSTVWXYZ", k=26)),
+                    type="x-vendor.runctx.answer",
+                    session_id=client.session_id,
+                    payload={"job_id": handle.job_id, "question_id": question_id, "answer": said},
+                )
+                await transport.send(envelope.to_wire())
+            await client.list_jobs()
         done = await handle.done
         print(json.dumps(["result", {"status": done.final_status, "result": done.result}]))
 
