@@ -136,7 +136,7 @@ async function checkLog(directory: string): Promise<CheckedLog> {
     return { checks, text, verdict };
   } catch (error) {
     if (!(error instanceof LogError)) throw error;
-    const text = `no log in ${printPath(directory)}`;
+    const text = `the log in ${printPath(directory)} was not verified`;
     return { checks: [{ name, state: "fail", text: error.message }], text };
   }
 }

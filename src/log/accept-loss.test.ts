@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import {
+  chmodSync,
   copyFileSync,
   cpSync,
   existsSync,
@@ -20,6 +21,7 @@ import { capture, emptyState, evolve } from "../core/index.ts";
 import { Child } from "../testing/child.ts";
 import { entries } from "../testing/entries.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../testing/temporary.ts";
+import { unprivileged } from "../testing/unprivileged.ts";
 import { acceptLoss } from "./accept-loss.ts";
 import type { LogError } from "./log.ts";
 import { SqliteLog } from "./sqlite.ts";
@@ -242,12 +244,9 @@ test("wherever it is killed, a start is refused until it was run again, and then
   writeFileSync(join(data, "snapshots", "59.snapshot"), "nonsense");
   const originals = contentOf(data);
   mkdirSync(images);
-  const program = `
-    import { acceptLoss } from ${JSON.stringify(new URL("./accept-loss.ts", import.meta.url).href)};
-    console.log(JSON.stringify(await acceptLoss(${JSON.stringify(data)}, ${nowMs})));`;
   const tracer = fileURLToPath(new URL("../testing/trace.py", import.meta.url));
   const args = [tracer, join(place.path, "trace.txt"), "--images", data, images];
-  await using child = new Child(program, { command: "python3", args });
+  await using child = new Child(accepting(data), { command: "python3", args });
   const [line = ""] = await child.rest();
   const { originals: _, ...loss } = JSON.parse(line);
   assert(loss.lostAfter > 20);
@@ -283,6 +282,50 @@ test("wherever it is killed, a start is refused until it was run again, and then
     JSON.stringify(states),
   );
 });
+
+test("in a directory that may not be written, nothing changes, and it can be run again", async () => {
+  await using place = await killed();
+  spoilWal(place.path);
+  const before = contentOf(place.path);
+  const missing = join(place.path, "missing");
+  await assert.rejects(acceptLoss(missing, nowMs), { code: "unusable", message: /cannot lock/ });
+  await unprivileged(place.path, async () => {
+    chmodSync(place.path, 0o500);
+    await assert.rejects(acceptLoss(place.path, nowMs), {
+      code: "cannot_write",
+      message:
+        /cannot repair the log in .*; solve that, and run tipstaff doctor --accept-loss again/,
+    });
+  });
+  chmodSync(place.path, 0o700);
+  assert.deepEqual(contentOf(place.path), before);
+  assert.equal((await acceptLoss(place.path, nowMs))?.lost?.last, 60);
+});
+
+test("if the disk is full, nothing changes, and it can be run again", async () => {
+  await using place = await killed();
+  spoilWal(place.path);
+  const before = contentOf(place.path);
+  // No file may grow beyond so many blocks of 512 bytes: the kernel refuses the write, as a full disk would.
+  for (const blocks of [2, 8, 16, 32]) {
+    const args = ["-c", `trap "" XFSZ; ulimit -f ${blocks}; exec "$@"`, "sh"];
+    await using child = new Child(accepting(place.path), { command: "sh", args });
+    const [line] = await child.rest();
+    assert.match(line ?? "", /^cannot_write cannot repair the log in .*; solve that, and run/);
+    assert.deepEqual(contentOf(place.path), before);
+    assert(!existsSync(join(place.path, "unfinished.db")));
+  }
+  await using child = new Child(accepting(place.path));
+  assert.match((await child.rest())[0] ?? "", /"lost":\{"first":\d+,"last":60\}/);
+});
+
+/** Accepts the loss in another process, and prints how that went. */
+function accepting(path: string): string {
+  return `
+    import { acceptLoss } from ${JSON.stringify(new URL("./accept-loss.ts", import.meta.url).href)};
+    const accepted = acceptLoss(${JSON.stringify(path)}, ${nowMs});
+    console.log(await accepted.then(JSON.stringify, ({ code, message }) => code + " " + message));`;
+}
 
 /** A directory with a log of so many entries and snapshots at some of them, closed. */
 async function written(count: number, snapshots: readonly number[]): Promise<TemporaryDirectory> {

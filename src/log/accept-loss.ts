@@ -39,7 +39,7 @@ import {
   walName,
 } from "./examine.ts";
 import { LogError } from "./log.ts";
-import { columns, readFormat, schema, streamIndex, toSealed } from "./rows.ts";
+import { columns, isDenied, readFormat, schema, streamIndex, toSealed } from "./rows.ts";
 import { SnapshotFiles } from "./snapshot-files.ts";
 import { lockDirectory } from "./sqlite.ts";
 
@@ -194,7 +194,7 @@ function readAbout(
     const cut = about.get("cut")?.["value"];
     return { id, cut: (cut === undefined ? undefined : parseMark(id, String(cut))) ?? nothingCut };
   } catch (cause) {
-    if (cause instanceof LogError) throw cause;
+    if (cause instanceof LogError || isDenied(cause)) throw cause;
     throw refusal({ file: path, problem: `cannot be read: ${messageOf(cause)}` }, cause);
   }
 }
@@ -242,7 +242,8 @@ function* read(database: DatabaseSync, rows: string): Generator<Sealed | undefin
     const select = database.prepare(`select ${columns} from entries ${rows}`);
     select.setReturnArrays(true);
     for (const row of select.iterate()) yield toSealed(row);
-  } catch {
+  } catch (cause) {
+    if (isDenied(cause)) throw cause;
     yield undefined;
   }
 }
@@ -252,7 +253,8 @@ function lastIntact(database: DatabaseSync): number {
   try {
     const last = readEntry(database, "order by sequence desc limit 1");
     return last && isIntact(last) ? last.sequence : 0;
-  } catch {
+  } catch (cause) {
+    if (isDenied(cause)) throw cause;
     return 0;
   }
 }

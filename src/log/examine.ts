@@ -11,7 +11,7 @@ import { type FoundMark, findMark, markName } from "./durable-mark.ts";
 import { isIntact, type Sealed } from "./entry.ts";
 import { limits } from "./limits.ts";
 import { LogError } from "./log.ts";
-import { columns, format, toSealed } from "./rows.ts";
+import { columns, format, isDenied, toSealed } from "./rows.ts";
 import { inspectWal, type WalState } from "./wal.ts";
 
 export const databaseName = "log.db";
@@ -43,7 +43,21 @@ export function hasDatabase(directory: string): boolean {
   return file !== undefined && file.size > 1;
 }
 
+/** Refuses with `unusable` if the files may not be read. */
 export function examine(directory: string): Examined {
+  try {
+    return examineFiles(directory);
+  } catch (cause) {
+    if (!isDenied(cause)) throw cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const advice =
+      "SQLite must also be able to write to the directory; otherwise check a copy of it";
+    const message = `cannot read ${join(directory, databaseName)}: ${why}; ${advice}`;
+    throw new LogError("unusable", message, { cause });
+  }
+}
+
+function examineFiles(directory: string): Examined {
   const mark = findMark(directory);
   const wal = inspectWal(join(directory, walName));
   const path = join(directory, databaseName);
@@ -99,6 +113,7 @@ export function examine(directory: string): Examined {
     }
     return { mark, warnings };
   } catch (cause) {
+    if (isDenied(cause)) throw cause;
     // Names the database file unless the write-ahead log is known to be damaged: SQLite reads both as one.
     const why = cause instanceof Error ? cause.message : String(cause);
     return { mark, warnings, damage: blamedWal ?? { file: path, problem: `is damaged: ${why}` } };

@@ -73,6 +73,16 @@ export function isDamage(error: unknown): boolean {
   );
 }
 
+/**
+ * Whether the system does not let us do what we need to read or write a file, whatever is in the file: permissions, a
+ * read-only or full disk. Even to read, SQLite writes to the file `-shm`.
+ */
+export function isDenied(error: unknown): boolean {
+  const { code = "", errcode = 0 } = error as { readonly code?: string; readonly errcode?: number };
+  const isSqlite = denials.includes(errcode) || denials.includes(errcode & 0xff);
+  return isSqlite || ["EACCES", "EPERM", "EROFS", "ENOSPC"].includes(code);
+}
+
 /** Whether another process has the lock. */
 export function isBusy(error: unknown): boolean {
   const { errcode = 0 } = error as { readonly errcode?: number };
@@ -81,3 +91,6 @@ export function isBusy(error: unknown): boolean {
 
 /** SQLite's own result codes; the extended ones have more in their upper bits. `shortRead`: the file ends within a page. */
 const sqlite = { busy: 5, corrupt: 11, notDatabase: 26, shortRead: 522 } as const;
+
+/** No permission, read-only, full, cannot open; extended: cannot write, cannot open, extend or map the file `-shm`. */
+const denials: readonly number[] = [3, 8, 13, 14, 778, 4_618, 4_874, 5_386];

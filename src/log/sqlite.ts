@@ -555,12 +555,13 @@ function makeDirectory(path: string): void {
 /** An exclusive transaction that stays open: freed when the process ends, however it ends. */
 export function lockDirectory(directory: string): DatabaseSync {
   const path = join(directory, "lock.db");
-  const lock = new DatabaseSync(path);
+  let lock: DatabaseSync | undefined;
   try {
+    lock = new DatabaseSync(path);
     lock.exec("begin exclusive");
     return lock;
   } catch (cause) {
-    lock.close();
+    lock?.close();
     if (isBusy(cause)) {
       throw new LogError("in_use", `${directory} is in use by another daemon`, { cause });
     }

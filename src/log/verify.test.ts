@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
@@ -7,6 +7,7 @@ import { jobId } from "../core/index.ts";
 import { jsonText } from "../testing/commands.ts";
 import { entries, entryOf } from "../testing/entries.ts";
 import { temporaryDirectory } from "../testing/temporary.ts";
+import { unprivileged } from "../testing/unprivileged.ts";
 import { LogReader } from "./reader.ts";
 import { SqliteLog } from "./sqlite.ts";
 import { verifyLog } from "./verify.ts";
@@ -60,6 +61,35 @@ test("where there is no log, there is nothing to verify", async () => {
     verifyLog(place.path, () => {}),
     { code: "unusable" },
   );
+});
+
+test("a log that may not be read is not called damaged", async () => {
+  await using place = await temporaryDirectory();
+  {
+    await using log = SqliteLog.open(place.path);
+    await log.append(entries(1, 20), 0);
+  }
+  await unprivileged(place.path, async () => {
+    const refused = { code: "unusable", message: /^cannot read \S+log\.db: / };
+    // SQLite must write beside a database to read it.
+    await chmod(place.path, 0o500);
+    await assert.rejects(
+      verifyLog(place.path, () => {}),
+      refused,
+    );
+    await chmod(place.path, 0o700);
+    await chmod(join(place.path, "log.db"), 0o000);
+    await assert.rejects(
+      verifyLog(place.path, () => {}),
+      refused,
+    );
+    await chmod(join(place.path, "log.db"), 0o600);
+    await writeFile(join(place.path, "log.db-wal"), "", { mode: 0o000 });
+    await assert.rejects(
+      verifyLog(place.path, () => {}),
+      refused,
+    );
+  });
 });
 
 test("a log whose numbers are beyond belief is told as damaged, not as our fault", async () => {
