@@ -2,8 +2,8 @@
  * Takes the oldest entries out of the database, a few at a time. Each cut is a transaction of its own,
  * with the mark of what was cut in it.
  *
- * It is not synced: it becomes durable with the next append, or is forgotten with the power, and then
- * the entries are there again, which harms nobody. So nobody waits for the disk on account of a cut.
+ * A cut need not be synced: it becomes durable with the next append, or is forgotten with the power, and then
+ * the entries are there again, which harms nobody. So no append waits for the disk on account of a cut.
  * The file does not shrink; what becomes free in it is used again.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
@@ -48,9 +48,15 @@ export class Cutter {
   }
 
   /** Answers the mark of the last entry that went; undefined if none did. */
-  cut(bounds: CutBounds, { upTo }: { readonly upTo: number }): CutMark | undefined {
+  cut(
+    bounds: CutBounds,
+    { upTo, isSynced }: { readonly upTo: number; readonly isSynced: boolean },
+  ): CutMark | undefined {
     const pages = limits.cutCheckpointPages;
-    this.#database.exec(`pragma synchronous = normal; pragma wal_autocheckpoint = ${pages}`);
+    const synchronous = isSynced ? "full" : "normal";
+    this.#database.exec(
+      `pragma synchronous = ${synchronous}; pragma wal_autocheckpoint = ${pages}`,
+    );
     try {
       this.#database.exec("begin immediate");
       const mark = this.#cutBatches(bounds, upTo);

@@ -7,7 +7,7 @@ export const limits = {
   readBytesMax: 262_144,
   /** So many are written with one statement; more gain nothing. */
   insertEntries: 8,
-  /** Transactions that can be in the write-ahead log without a sync: a cut, and the append after it. */
+  /** Transactions that can be in the write-ahead log without a sync: a cut, and the append or cut after it. */
   unsyncedCommitsMax: 2,
   /**
    * If the entries have at most this size, all are verified when the log is opened, in at most 0.5 s. In a larger log,

@@ -866,6 +866,41 @@ test("every append is synced before it resolves, however many entries it has", {
   }
 });
 
+test("of cuts that follow each other without an append, at most one is not synced", {
+  skip: process.platform !== "linux" && "system calls are traced on Linux only",
+}, async () => {
+  await using place = await temporaryDirectory();
+  const trace = join(place.path, "trace.txt");
+  const data = join(place.path, "data");
+  const program = `${opening(data)}
+    const written = entries(1, 60);
+    await log.append(written, 0);
+    for (const sequence of [59, 60]) await log.saveSnapshot({ sequence, sections: [] });
+    console.log("appended");
+    for (const { atMs } of written.slice(1, 31)) {
+      await log.cut({ beforeMs: atMs, bytesMax: Infinity });
+      console.log("cut", log.oldestSequence);
+    }`;
+  const tracer = fileURLToPath(new URL("../testing/trace.py", import.meta.url));
+  await using child = new Child(program, { command: "python3", args: [tracer, trace] });
+  assert.equal((await child.rest()).at(-1), "cut 31");
+
+  let cuts = 0;
+  let unsynced = 0;
+  let unsyncedMax = 0;
+  let isSynced = false;
+  for (const line of (await readFile(trace, "utf8")).split("\n")) {
+    if (line === `sync ${data}/log.db-wal`) isSynced = true;
+    if (!line.startsWith("print cut")) continue;
+    cuts += 1;
+    unsynced = isSynced ? 0 : unsynced + 1;
+    isSynced = false;
+    unsyncedMax = Math.max(unsyncedMax, unsynced);
+  }
+  assert.equal(cuts, 30);
+  assert.equal(unsyncedMax, limits.unsyncedCommitsMax - 1, "an append may follow");
+});
+
 /** Opens the log in another process, and prints how that went. */
 function opening(path: string): string {
   const sqlite = new URL("./sqlite.ts", import.meta.url).href;

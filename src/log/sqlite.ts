@@ -56,6 +56,8 @@ export class SqliteLog implements Log {
   #lastAtMs: number;
   #lastChecksum: string;
   #isOpen = true;
+  /** Whether the last transaction is a cut that was not synced. The next one, of whatever kind, is synced. */
+  #hasUnsyncedCut = false;
   /** Whether the record of the last cut reads back. */
   #isCutKnown = true;
   /** Whether entries are missing at the beginning that were not cut. */
@@ -164,6 +166,7 @@ export class SqliteLog implements Log {
       this.#begin.run();
       last = this.#inserter.insert(entries, this.#lastChecksum);
       this.#commit.run();
+      this.#hasUnsyncedCut = false;
       // With `synchronous=FULL` this commit syncs the entries.
       if (last) this.#mark.write(last.sequence, last.checksum);
     } catch (cause) {
@@ -379,7 +382,12 @@ export class SqliteLog implements Log {
     const upTo = await this.#snapshots.covered();
     if (!this.#isOpen || upTo < this.#oldestSequence) return true;
     try {
-      this.#cut = this.#cutter.cut(bounds, { upTo }) ?? this.#cut;
+      const isSynced = this.#hasUnsyncedCut;
+      const cut = this.#cutter.cut(bounds, { upTo, isSynced });
+      if (cut) {
+        this.#cut = cut;
+        this.#hasUnsyncedCut = !isSynced;
+      }
     } catch (cause) {
       const code = isDamage(cause) ? "damaged" : "cannot_write";
       throw new LogError(code, `the log cannot be cut: ${messageOf(cause)}`, { cause });
