@@ -39,7 +39,9 @@ export type Jobs = {
   /** The same of those with a key: forgotten with them, a request that is made again would be another. */
   readonly endedWithKey: ReadonlyMap<string, Pick<PriorityMap<JobId>, "least" | "size">>;
   readonly lastPlace: number;
+  /** Inputs and grants of unfinished jobs: of all, and of each principal. */
   readonly bytes: number;
+  readonly bytesByPrincipal: ReadonlyMap<string, number>;
   readonly due: Pick<PriorityMap<JobId>, "first">;
 };
 
@@ -61,6 +63,7 @@ export type OwnJobs = {
   readonly endedWithKey: Map<string, PriorityMap<JobId>>;
   lastPlace: number;
   bytes: number;
+  readonly bytesByPrincipal: Map<string, number>;
   readonly due: PriorityMap<JobId>;
 };
 
@@ -96,6 +99,7 @@ export function emptyJobs(): OwnJobs {
     endedWithKey: new Map(),
     lastPlace: 0,
     bytes: 0,
+    bytesByPrincipal: new Map(),
     due: new PriorityMap(),
   };
 }
@@ -202,18 +206,24 @@ export function deleteJob(jobs: OwnJobs, id: JobId): void {
 
 export function keepInput(jobs: OwnJobs, id: JobId, input: string): void {
   jobs.inputs.set(id, input);
-  jobs.bytes += bytesOf(jobs, id);
+  countBytes(jobs, id, 1);
 }
 
 /** As long as it has its input. */
-function bytesOf(jobs: Jobs, id: JobId): number {
-  const grant = jobs.byId.get(id)?.grant;
+function countBytes(jobs: OwnJobs, id: JobId, sign: 1 | -1): void {
+  const job = jobs.byId.get(id);
   const input = jobs.inputs.get(id);
-  return grant && input !== undefined ? input.length + grants.lengthOf(grant) : 0;
+  if (!job || input === undefined) return;
+  const { bytesByPrincipal } = jobs;
+  const change = sign * (input.length + grants.lengthOf(job.grant));
+  const own = (bytesByPrincipal.get(job.principal) ?? 0) + change;
+  jobs.bytes += change;
+  if (own === 0) bytesByPrincipal.delete(job.principal);
+  else bytesByPrincipal.set(job.principal, own);
 }
 
 function dropInput(jobs: OwnJobs, id: JobId): void {
-  jobs.bytes -= bytesOf(jobs, id);
+  countBytes(jobs, id, -1);
   jobs.inputs.delete(id);
 }
 

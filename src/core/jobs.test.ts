@@ -387,8 +387,29 @@ test("what unfinished jobs hold in memory is counted with their grants, and is f
   assert.equal(jobs.bytes, 240_000 + "x-vendor.acme.note".length + 6);
   desk.restart();
   assert.equal(desk.loop.state.jobs.bytes, jobs.bytes);
+  assert.deepEqual([...desk.loop.state.jobs.bytesByPrincipal], [["ada", jobs.bytes]]);
   desk.do(cancelJob("job_1"));
   assert.equal(desk.loop.state.jobs.bytes, 0);
+});
+
+test("the inputs of one principal's unfinished jobs leave room for those of another", () => {
+  const desk = opened();
+  const input = JSON.stringify("x".repeat(16_000_000));
+  const count = Math.floor(limits.jobBytesOfPrincipalMax / input.length);
+  for (let at = 0; at < count; at += 1) desk.do(submitJob(`job_${at}`, "ada", { input }));
+  const more = submitJob("more", "ada", { input });
+  const refused = decide(desk.loop.state, more, desk.loop.nowMs).refusal;
+  assert.equal(refused?.code, "limit_reached");
+  assert.match(refused?.message ?? "", /^unfinished jobs of principal ada have \d+ bytes/);
+  for (let at = 0; at < count; at += 1) desk.do(submitJob(`eve_${at}`, "eve", { input }));
+  const third = submitJob("third", "ada", { input: "1" });
+  assert.equal(desk.refusal(third), undefined, "a small one fits");
+  desk.do(cancelJob("job_0"));
+  desk.do(more);
+  assert.deepEqual([...desk.loop.state.jobs.bytesByPrincipal.keys()], ["ada", "eve"]);
+  for (const name of ["third", "more"]) desk.do(cancelJob(name));
+  for (let at = 1; at < count; at += 1) desk.do(cancelJob(`job_${at}`));
+  assert.deepEqual([...desk.loop.state.jobs.bytesByPrincipal.keys()], ["eve"]);
 });
 
 test("[ARCP-159] [ARCP-165] a child gets no more than its parent has, and its spending is its parent's too", () => {

@@ -480,7 +480,7 @@ export function findChild(jobs: Jobs, parentId: JobId, delegateId: string): Job 
 
 function refuseFull(jobs: Jobs, command: SubmitJob, grant: grants.Grant): Refused | undefined {
   const { principal, input, jobsOfPrincipalMax = limits.jobsOfPrincipalMax } = command;
-  const { unfinishedJobsMax, jobBytesMax } = limits;
+  const { unfinishedJobsMax, jobBytesMax, jobBytesOfPrincipalMax } = limits;
   if ((jobs.unfinishedByPrincipal.get(principal)?.size ?? 0) >= jobsOfPrincipalMax) {
     return refuse(
       "limit_reached",
@@ -490,7 +490,13 @@ function refuseFull(jobs: Jobs, command: SubmitJob, grant: grants.Grant): Refuse
   if (jobs.inputs.size >= unfinishedJobsMax) {
     return refuse("limit_reached", `${unfinishedJobsMax} jobs are unfinished already`);
   }
-  if (jobs.bytes + input.length + grants.lengthOf(grant) > jobBytesMax) {
+  const bytes = input.length + grants.lengthOf(grant);
+  const ownBytes = jobs.bytesByPrincipal.get(principal) ?? 0;
+  if (ownBytes + bytes > jobBytesOfPrincipalMax) {
+    const message = `unfinished jobs of principal ${principal} have ${ownBytes} bytes of input and grants already`;
+    return refuse("limit_reached", message);
+  }
+  if (jobs.bytes + bytes > jobBytesMax) {
     const message = `unfinished jobs have ${jobs.bytes} bytes of input and grants already`;
     return refuse("limit_reached", message);
   }

@@ -37,8 +37,9 @@ export const limits = {
   jobsOfPrincipalMax: 50_000,
   /** Unfinished jobs in total. */
   unfinishedJobsMax: 100_000,
-  /** Inputs and grants of unfinished jobs together: they live in memory. */
+  /** Inputs and grants of unfinished jobs, which are held in memory: of all together, and of one principal. */
   jobBytesMax: 1_000_000_000,
+  jobBytesOfPrincipalMax: 500_000_000,
   /** Of the jobs of one principal that have ended, the most recent are remembered, for this long. */
   endedJobsMax: 1_000,
   /** Those with a key besides, so that a request that is made again is known for as long. Some 30 MB. */
