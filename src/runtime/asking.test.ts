@@ -154,6 +154,26 @@ test("the events that tell of a job's questions have the bodies that every proto
   assert.deepEqual([...kinds], ["status", "question", "question_closed", "scope_request"]);
 });
 
+test("an agent cannot emit events that tell of a question which does not exist", async () => {
+  await using scene = await TestRuntime.open();
+  const kinds = ["question", "scope_request", "question_closed", "x-vendor.runctx.question"];
+  const body = { question_id: "q_x", prompt: "Sure?", request_id: "q_x", reason: "Sure?" };
+  using _agent = scene.runtime.registerAgent("agent", async (_, context) => {
+    const said: string[] = [];
+    for (const kind of kinds) said.push(await codeOf(context.emitEvent(kind, body)));
+    return said;
+  });
+  const jobId = scene.ask();
+  const said = resultOf(await scene.runtime.ending(jobId));
+  assert.deepEqual(
+    said,
+    kinds.map(
+      (kind) => `invalid_argument: only a question emits ${kind}: call ask or requestScope`,
+    ),
+  );
+  assert.deepEqual(await toldOf(scene, jobId), ['status {"phase":"running"}']);
+});
+
 test("a question that nobody answers in time rejects with ask_timeout, which fails the job in a way that can be retried", async () => {
   await using scene = await TestRuntime.open();
   using _agent = scene.runtime.registerAgent("agent", (_, context) => context.ask("Sure?"));

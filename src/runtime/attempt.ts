@@ -21,7 +21,7 @@ import {
   toNumber,
 } from "../core/index.ts";
 import type { Plane } from "../plane/index.ts";
-import { checkEvent, type JsonObject } from "../wire/work/index.ts";
+import { checkEvent, type JsonObject, tellsOfQuestion } from "../wire/work/index.ts";
 import { toWorkError, WorkError } from "./errors.ts";
 import { limits } from "./limits.ts";
 import { printBody, tellable } from "./printing.ts";
@@ -218,6 +218,10 @@ export function readWord(
   const problem = checkEvent(kind, body);
   if (problem) {
     throw new WorkError("invalid_argument", problem.message, { details: { path: problem.path } });
+  }
+  if (tellsOfQuestion(kind)) {
+    const message = `only a question emits ${kind}: call ask or requestScope`;
+    throw new WorkError("invalid_argument", message, { details: { path: "kind" } });
   }
   if (kind === "status" && hasValue(body as JsonObject)) {
     throw new WorkError("invalid_argument", "only rotateCredential may report a newer value", {

@@ -35,6 +35,22 @@ export const eventKinds = [
 
 export type EventKind = (typeof eventKinds)[number];
 
+/**
+ * Kinds that tell of a job's questions, in our own words and as ARCP clients see them. Only the core emits them, when
+ * there is such a question.
+ */
+const kindsOfQuestions: ReadonlySet<string> = new Set(
+  ["question", "scope_request", "question_closed"].flatMap((kind) => [
+    kind,
+    `x-vendor.runctx.${kind}`,
+  ]),
+);
+
+/** Whether followers of a job would take an event of this kind for news of a question. */
+export function tellsOfQuestion(kind: string): boolean {
+  return kindsOfQuestions.has(kind.toLowerCase());
+}
+
 /** What is expected of one member of a body. */
 export type Expected = {
   readonly isOptional: boolean;

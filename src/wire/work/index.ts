@@ -11,7 +11,7 @@ export {
   splitText,
   usualChunk,
 } from "./chunks.ts";
-export { checkEvent, type EventKind, eventKinds } from "./events.ts";
+export { checkEvent, type EventKind, eventKinds, tellsOfQuestion } from "./events.ts";
 export { isObject, isTooDeep, type JsonObject, type Problem } from "./json.ts";
 export { limits } from "./limits.ts";
 export type { LogLevel } from "./log-levels.ts";
