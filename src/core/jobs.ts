@@ -142,7 +142,7 @@ export type SubmitJob = {
   readonly delegateId?: string;
   /** Whether credentials must be made before it is accepted. */
   readonly needsPreparing: boolean;
-  /** Unfinished jobs that the principal may have; `limits.jobsOfPrincipalMax` by default. */
+  /** Maximum number of unfinished jobs of the principal. Default: `limits.jobsOfPrincipalMax`. */
   readonly jobsOfPrincipalMax?: number | undefined;
 };
 
@@ -582,7 +582,7 @@ function cancel(
     return refuse("permission_denied", `job ${jobId} was asked for by another session`);
   }
   if (by && job.principal !== by.principal) {
-    return refuse("permission_denied", `job ${jobId} is another principal's`);
+    return refuse("permission_denied", `job ${jobId} belongs to another principal`);
   }
   return accept(...withRoom(jobs, job, stop(jobs, job, command, nowMs)));
 }

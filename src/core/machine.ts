@@ -523,7 +523,7 @@ function followJob(state: State, command: sessions.FollowJob): Decision<Event> {
     return refuse("job_not_found", `there is no job ${jobId}`);
   }
   if (job.principal !== session.principal && !mayObserve) {
-    return refuse("permission_denied", `job ${jobId} is another principal's`);
+    return refuse("permission_denied", `job ${jobId} belongs to another principal`);
   }
   const untold = refuseUntold(state, job);
   if (untold) return untold;

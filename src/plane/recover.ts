@@ -17,7 +17,7 @@ export async function recover(log: Log): Promise<Recovered> {
     const where = log.path === undefined ? "" : ` (${log.path})`;
     // A damaged snapshot was only a warning until here.
     const problems = [
-      `${entries} are gone from the log${where}, and no intact snapshot has what was in them`,
+      `${entries} are missing from the log${where}, and no intact snapshot contains their effects`,
       ...log.warnings,
       "restore the directory from a backup, or see docs/damage.md",
     ];

@@ -150,7 +150,7 @@ test("when the newest snapshot is damaged after a cut, the one before it and the
   await assert.rejects(openPlane({ log, clock }), {
     code: "damaged",
     message:
-      /entries 1 to \d+ are gone from the log \(.*log\.db\), and no intact snapshot has what was in them/,
+      /entries 1 to \d+ are missing from the log \(.*log\.db\), and no intact snapshot contains their effects/,
   });
 });
 

@@ -224,9 +224,13 @@ export function readWord(
     throw new WorkError("invalid_argument", message, { details: { path: "kind" } });
   }
   if (kind === "status" && hasValue(body as JsonObject)) {
-    throw new WorkError("invalid_argument", "only rotateCredential may report a newer value", {
-      details: { path: "body.value" },
-    });
+    throw new WorkError(
+      "invalid_argument",
+      "a status event must not contain the value of a credential; use rotateCredential",
+      {
+        details: { path: "body.value" },
+      },
+    );
   }
   const spent = kind === "metric" ? costIn(body as JsonObject) : undefined;
   return { body: printBody(body), ...(spent && { spent }) };

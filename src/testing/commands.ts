@@ -319,7 +319,7 @@ export function settle(job: string, id: string, ...actual: string[]): Of<"job.se
   };
 }
 
-/** A question of a job whose name is also its key, as the attempt that runs. */
+/** A question of a job, of attempt 1 by default. `key` is also the id and the prompt of the question. */
 export function askAsJob(
   job: string,
   key: string,

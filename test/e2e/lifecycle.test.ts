@@ -237,7 +237,7 @@ describe("a log that is not as it was", { concurrency: 2 }, () => {
     edit(dataDirectory, (database) => database.exec("delete from entries where sequence <= 2"));
     await assertRefused(
       dataDirectory,
-      /entries 1 to 2 are gone from the log \(\S+log\.db\), .* restore the directory/,
+      /entries 1 to 2 are missing from the log \(\S+log\.db\), .* restore the directory/,
     );
   });
 
