@@ -8,7 +8,6 @@ import type { Envelope } from "./envelope.ts";
 import type { ErrorCode } from "./errors.ts";
 import { isObject, type JsonObject } from "./fields.ts";
 import { isBareUlid } from "./ids.ts";
-import { limits } from "./limits.ts";
 import { type Amount, printAmounts } from "./parts.ts";
 
 export type Dialect = "spec" | "python";
@@ -35,6 +34,8 @@ export type DialectTraits = {
 
 const messageBytesMax = 1_048_576;
 const lineBytesMax = 65_536;
+/** A chunk on such a line: base64 and escapes take their share, and the rest of the frame up to 4,096 bytes. */
+const lineChunk: ChunkSize = { bytesMax: 32_768, printedBytesMax: 61_440 };
 
 /** What Python's SDK reads at most. */
 export const pythonFrames: { readonly messageBytesMax: number; readonly lineBytesMax: number } = {
@@ -42,10 +43,6 @@ export const pythonFrames: { readonly messageBytesMax: number; readonly lineByte
   lineBytesMax,
 };
 
-/**
- * The mark lets a bundle leave `dialects` out, which is for runtimes: a bundler takes a look at `limits` for something
- * that must be done.
- */
 export const dialects: Readonly<Record<Dialect, DialectTraits>> = {
   spec: {
     rejectWith: "job.error",
@@ -62,16 +59,10 @@ export const dialects: Readonly<Record<Dialect, DialectTraits>> = {
     messageBytesMax,
     lineBytesMax,
     chunk: usualChunk,
-    lineChunk: /* @__PURE__ */ lineChunkWithin(lineBytesMax),
+    lineChunk,
     issueWithinMs: 4_000,
   },
 };
-
-/** Its frame has room for the envelope. */
-function lineChunkWithin(frameBytesMax: number): ChunkSize {
-  const { lineChunkBytes, headBytesMax } = limits;
-  return { bytesMax: lineChunkBytes, printedBytesMax: frameBytesMax - headBytesMax };
-}
 
 /** Only that client offers a list of agents, and has ids without a prefix (PYR-1). */
 export function dialectOfHello(hello: Envelope, option: DialectOption = "auto"): Dialect {

@@ -15,8 +15,6 @@ export const limits = {
   listLengthMax: 1_000,
   /** Objects and lists inside each other: printing is recursive, and must not run out of stack. */
   depthMax: 500,
-  /** Of what is wrong with a message, in one line. */
-  problemLengthMax: 300,
   /** Malformed frames in a row, before the runtime closes the transport. */
   malformedFramesMax: 20,
   /** A connection that says no hello is closed. */
@@ -24,13 +22,4 @@ export const limits = {
   heartbeatMs: 30_000,
   /** A look at the heartbeat that is this late happened after a stall: what arrived meanwhile is read first. */
   stallMs: 1_000,
-  /** Decoded bytes of one chunk, and of all chunks of a result. */
-  chunkBytesMax: 1_048_576,
-  resultBytesMax: 268_435_456,
-  /** Decoded bytes of the chunks that a stream is cut into: some clients read at most 1 MiB a message. */
-  chunkBytes: 262_144,
-  /** Decoded bytes of a chunk on a line of 64 KiB: base64 and escapes take their share. */
-  lineChunkBytes: 32_768,
-  /** What a frame with a chunk has besides its data. */
-  headBytesMax: 4_096,
 } as const;
