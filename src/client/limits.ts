@@ -31,6 +31,8 @@ export const limits = {
 
   /** Ending something politely takes no longer: whatever is not ended ends by itself. */
   closingMs: 3_000,
+  /** How much later a request may arrive than one that was sent after it, on another connection. */
+  overtakenMs: 500,
   /** Rows of a page of a list. */
   pageRows: 200,
 } as const;

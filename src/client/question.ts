@@ -6,7 +6,7 @@ import type { Question as QuestionInfo } from "../wire/api/index.ts";
 import type { AgentContext } from "./agent.ts";
 import { type Cancellable, newKey } from "./calls.ts";
 import { elapsedMs, now, sleep } from "./deadline.ts";
-import { TipstaffError } from "./errors.ts";
+import { hasCode, TipstaffError } from "./errors.ts";
 import { limits } from "./limits.ts";
 import { pauseMs } from "./retry.ts";
 
@@ -49,11 +49,20 @@ export async function ask(
       if (early > 0) await sleep(pauseMs(early), signal);
     }
   } catch (error) {
-    if (given?.aborted) {
-      const patience = { patienceMs: limits.closingMs };
-      context.background(calls.call("withdrawQuestion", { agentId, key }, patience));
-    }
+    if (given?.aborted) context.background(withdraw(context, key));
     throw error;
+  }
+}
+
+/** The request that asks may still be on its way, on another connection: then there is no such question yet. */
+async function withdraw({ calls, agentId }: AgentContext, key: string): Promise<void> {
+  const patience = { patienceMs: limits.closingMs };
+  try {
+    await calls.call("withdrawQuestion", { agentId, key }, patience);
+  } catch (error) {
+    if (!hasCode(error, "question_not_found")) throw error;
+    await sleep(limits.overtakenMs);
+    await calls.call("withdrawQuestion", { agentId, key }, patience);
   }
 }
 

@@ -84,6 +84,39 @@ test("an aborted signal withdraws the question", async (t) => {
   assert.equal((await client.questions.get(id)).reason, "withdrawn");
 });
 
+test("a withdrawal that overtakes its question on the way withdraws it all the same", async (t) => {
+  await using plane = await openPlane(t);
+  const withdrawn = Promise.withResolvers<void>();
+  // The daemon gets the question after it has answered the withdrawal, although its caller is gone by then.
+  await using client = await plane.connect({
+    fetch: async (url, { signal, ...init }) => {
+      const deliver = (): Promise<Response> => plane.daemon.fetch(new Request(url, init));
+      if (new URL(url).pathname.endsWith("/questions")) {
+        const delivered = withdrawn.promise.then(deliver);
+        const gone = new Promise<never>((_, reject) => {
+          signal?.addEventListener("abort", () => reject(signal.reason));
+        });
+        return await Promise.race([delivered, gone]);
+      }
+      const response = await deliver();
+      if (init.method === "DELETE") withdrawn.resolve();
+      return response;
+    },
+  });
+  await using agent = await client.register({ name: "scraper" });
+  const controller = new AbortController();
+  const asking = agent.ask("Name?", { signal: controller.signal });
+  controller.abort(new Error("changed my mind"));
+  await assert.rejects(asking, /changed my mind/);
+  await using observer = await plane.connect();
+  await until(async () => {
+    for await (const { state, reason } of observer.questions.list()) {
+      if (state === "closed") return reason === "withdrawn";
+    }
+    return false;
+  }, "the withdrawal");
+});
+
 test("an agent that waits for an answer gets it although the daemon was killed meanwhile", async () => {
   await using daemon = await RestartableDaemon.start();
   await using client = await connect({ url: daemon.url, token: daemon.token });
