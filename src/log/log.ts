@@ -47,8 +47,8 @@ export interface Log extends AsyncDisposable {
   checkHistory?(upToSequence: number): Promise<void>;
 
   /**
-   * Verifies some of the entries that `checkHistory` left out, for a few milliseconds. Call it until it says that it
-   * is done. It is also done when it has found damage.
+   * Verifies some of the entries that `checkHistory` left out, for a few milliseconds; for longer only if an index must
+   * be rebuilt. Call it until it says that it is done. It is also done when it has found damage.
    */
   checkMore?(): LogCheck;
 

@@ -259,11 +259,11 @@ export class SqliteLog implements Log {
         first,
         last,
         isLate: () => performance.now() > untilMs,
-        onEntry: ({ stream, sequence }) => {
-          isIndexWhole &&= stream === null || this.#isIndexed(stream, sequence);
+        onEntry: (entry) => {
+          isIndexWhole &&= this.#isIndexed(entry);
         },
       });
-      if (!isIndexWhole) this.#checkStructure();
+      if (!isIndexWhole) this.#rebuildIndex();
       // Reads the last verified entry again, because the next one must follow its checksum.
       if (next <= last) this.#unchecked = { first: next - 1, last };
     } catch (cause) {
@@ -273,7 +273,8 @@ export class SqliteLog implements Log {
     return { isDone: !this.#unchecked, ...(problem !== undefined && { problem }) };
   }
 
-  #isIndexed(stream: string, sequence: number): boolean {
+  #isIndexed({ stream, sequence }: Sealed): boolean {
+    if (stream === null) return true;
     try {
       return this.#selectIndexed.get(stream, sequence) !== undefined;
     } catch (cause) {
@@ -343,13 +344,22 @@ export class SqliteLog implements Log {
     if (!faults.every(isOfIndex)) throw refusal({ file, problem: `is damaged: ${first}` });
     // A damaged entry also differs from its index. Then nothing may be written.
     this.#checkEntries({ first: this.#oldestSequence, last: this.#lastSequence });
+    this.#rebuildIndex();
+    const [left] = findFaults(this.#database);
+    if (left !== undefined) throw refusal({ file, problem: `is damaged: ${left}` });
+  }
+
+  /**
+   * Takes about 2 s for each GB of the log. In a running daemon nothing else is done meanwhile, but without the index
+   * events of jobs would be missing. A check of the whole file, before and after, would take three times as long.
+   */
+  #rebuildIndex(): void {
+    const file = this.path;
     try {
       this.#database.exec("reindex entries_by_stream");
     } catch (cause) {
-      throw refusal({ file, problem: `is damaged: ${messageOf(cause)}` });
+      throw refusal({ file, problem: `is damaged: ${messageOf(cause)}` }, cause);
     }
-    const [left] = findFaults(this.#database);
-    if (left !== undefined) throw refusal({ file, problem: `is damaged: ${left}` });
     this.warnings.push(`an index in ${file} was damaged, and was built again from the entries`);
   }
 
