@@ -137,6 +137,23 @@ test("an event of a job whose body is not JSON is read with what can be read of 
   assert.deepEqual(JSON.parse(other.body), { unreadable: '{"value":NaN}' });
 });
 
+test("to read an event of a job, its body is not parsed", () => {
+  const body = JSON.stringify(
+    Array.from({ length: 5_000 }, (_, value) => ({ value, unit: "USD" })),
+  );
+  const text = `{"jobId":"job_a","kind":"log","ownSequence":1,"body":${body}}`;
+  const read = parseEvent("job.emitted", text);
+  assert(read.type === "job.emitted" && read.body === body);
+  const cpuUsed = (doing: () => void): number => {
+    const start = process.cpuUsage();
+    for (let count = 0; count < 50; count++) doing();
+    return process.cpuUsage(start).user;
+  };
+  const parsing = cpuUsed(() => JSON.parse(body));
+  const reading = cpuUsed(() => parseEvent("job.emitted", text));
+  assert(reading < parsing / 2, `reading took ${reading} µs, parsing ${parsing} µs`);
+});
+
 test("no name that is not an event's is taken for one", () => {
   for (const name of ["", "agent", "agent.registered ", "__proto__", "constructor", "toString"]) {
     assert.equal(isEventType(name), false, name);

@@ -2,7 +2,8 @@ declare const brand: unique symbol;
 
 /**
  * Valid JSON as text. The log stores the body of a job's event as it is, so one that is not JSON would make the job
- * unreadable. Only the functions below make this type; checking each body again would cost 5 % of an event.
+ * unreadable. Only the functions below make this type, and `events.ts`, for a body that the log has stored; checking each
+ * body again would cost 5 % of an event.
  */
 export type JsonText = string & { readonly [brand]: "JsonText" };
 
