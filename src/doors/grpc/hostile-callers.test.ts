@@ -9,7 +9,6 @@ import { limits as planeLimits } from "../../plane/index.ts";
 import {
   at,
   BareConnection,
-  type BareReply,
   collect,
   type GrpcClient,
   openTestDoor,
@@ -139,20 +138,27 @@ test("calls that wait behind unread replies are counted until they end, and too 
   for (let calls = 0; calls < limits.longCallsMax; calls += 1) bare.begin(getPath).end(request);
   // An empty request takes memory too while it waits. Twice, because the first ones must be forgotten when they end.
   for (let round = 0; round < 2; round += 1) {
-    const ask = (): Promise<BareReply> =>
-      bare.send(findPath, frame(Buffer.alloc(0)), { "grpc-timeout": "300m" });
-    const replies = await Promise.all(Array.from({ length: 3 * room }, ask));
-    const ends = Object.groupBy(replies, ({ status = "OK" }) => status);
-    assert.equal(ends.DEADLINE_EXCEEDED?.length, room);
-    assert.equal(ends.RESOURCE_EXHAUSTED?.length, 2 * room);
-    assert.match(ends.RESOURCE_EXHAUSTED[0]?.message ?? "", /wait for earlier replies to be read/);
-    assert.equal(budgets.unfinished.heldBytes, 0);
+    const streams = Array.from({ length: 3 * room }, () => bare.begin(findPath));
+    const replies = streams.map(collect);
+    for (const stream of streams) stream.end(frame(Buffer.alloc(0)));
+    const refused = await Promise.all(replies.slice(room));
+    for (const { status, message } of refused) {
+      assert.equal(status, "RESOURCE_EXHAUSTED");
+      assert.match(message, /wait for earlier replies to be read/);
+    }
+    assert.equal(budgets.unfinished.heldBytes, room * limits.callBytes);
+    for (const stream of streams.slice(0, room)) stream.close(constants.NGHTTP2_CANCEL);
+    await until(() => budgets.unfinished.heldBytes === 0);
   }
+  const late = await bare.send(findPath, frame(Buffer.alloc(0)), { "grpc-timeout": "50m" });
+  assert.equal(late.status, "DEADLINE_EXCEEDED");
+  assert.equal(budgets.unfinished.heldBytes, 0);
   bare.close();
 });
 
 test("callers that stop reading at the same time are given up one by one, and others are served in between", async () => {
-  const budgets = budgetsOf({ stalledMs: 200 });
+  // The checks are made here, and not by the timer.
+  const budgets = budgetsOf({ stalledMs: 3_600_000, checkMs: 3_600_000 });
   await using door = await openTestDoor({ door: { budgets } });
   const crowd: BareConnection[] = [];
   const callsOfEach = 20;
@@ -162,6 +168,7 @@ test("callers that stop reading at the same time are given up one by one, and ot
     for (let calls = 0; calls < callsOfEach; calls += 1) bare.begin(checkPath).end(checkPolicy);
   }
   await until(() => budgets.unread.heldBytes > crowd.length * callsOfEach * limits.callBytes);
+  for (let checks = 0; checks < 3; checks += 1) budgets.unread.check();
   let most = 0;
   for (let held = budgets.unread.heldBytes; held > 0; ) {
     await new Promise((resolve) => setImmediate(resolve));
@@ -366,6 +373,7 @@ function budgetsOf(given: {
   readonly unreadBytes?: number;
   readonly unreadShare?: number;
   readonly stalledMs?: number;
+  readonly checkMs?: number;
   readonly unfinishedBytes?: number;
   readonly unfinishedShare?: number;
 }): ByteBudgets {
@@ -377,7 +385,7 @@ function budgetsOf(given: {
       bytesMax: unreadBytes ?? unread.options.bytesMax,
       shareBytes: unreadShare ?? unread.options.shareBytes,
       stalledMs: stalledMs ?? 30_000,
-      checkMs: 50,
+      checkMs: given.checkMs ?? 50,
     }),
     unfinished: new ByteBudget({
       ...unfinished.options,
