@@ -5,7 +5,7 @@ import { ConnectionLimit, type ConnectionSeat } from "./connection-limit.ts";
 test("callers without a token have half of the connections, and the next closes the idlest", () => {
   const { admit, closed } = begin(6);
   const [used, silent] = [admit("used"), admit("silent"), admit("silent too")];
-  used?.request();
+  request(used);
   assert(admit("fourth"));
   assert.deepEqual(closed, ["silent"], "the first that never made a request");
   assert(silent);
@@ -17,21 +17,62 @@ test("callers without a token have half of the connections, and the next closes 
 test("of connections that made requests, the one whose last was longest ago is closed", () => {
   const { admit, closed } = begin(4);
   const [one, other] = [admit("one"), admit("other")];
-  one?.request();
-  other?.request();
-  one?.request();
+  for (const seat of [one, other, one]) request(seat);
   admit("third");
   assert.deepEqual(closed, ["other"]);
 });
 
-test("a connection with an open watch is not closed for another, which is refused", () => {
-  const { admit, closed } = begin(4);
-  const watching = [admit("one"), admit("other")];
+test("a connection is idle since its last request ended, and one with a request in progress is closed last", () => {
+  const { admit, closed } = begin(6);
+  const [download, one, other] = [admit("download"), admit("one"), admit("other")];
+  download?.beginRequest();
+  other?.beginRequest();
+  request(one);
+  other?.endRequest();
+  admit("fourth")?.beginRequest();
+  admit("fifth")?.beginRequest();
+  assert.deepEqual(closed, ["one", "other"]);
+  admit("sixth");
+  assert.deepEqual(closed, ["one", "other", "download"]);
+});
+
+test("a connection with an open watch is not closed for another while others have none", () => {
+  const { admit, closed } = begin(32);
+  const watching = Array.from({ length: 14 }, (_, index) => admit(`watch ${index}`));
   for (const seat of watching) seat?.beginWatch();
-  assert.equal(admit("third"), undefined);
-  watching[0]?.endWatch();
-  assert(admit("fourth"));
-  assert.deepEqual(closed, ["one"]);
+  for (const name of ["one", "two", "three", "four"]) assert(admit(name));
+  assert.deepEqual(closed, ["one", "two"]);
+  watching[3]?.endWatch();
+  assert(admit("five"));
+  assert.deepEqual(closed, ["one", "two", "watch 3"]);
+});
+
+test("watches of callers without a token do not keep a caller out that is about to show its token", () => {
+  const { admit, closed } = begin(32);
+  for (let count = 0; count < 16; count += 1) admit(`watch ${count}`)?.beginWatch();
+  const newcomers = ["one", "two", "three"].map((name) => admit(name));
+  // Two of sixteen connections stay free for newcomers, who are not closed for each other before these are used up.
+  assert.deepEqual(closed, ["watch 15", "watch 14", "one"]);
+  newcomers[1]?.trust();
+  newcomers[2]?.trust();
+  assert(admit("four"));
+  assert(admit("five"));
+  assert.deepEqual(closed, ["watch 15", "watch 14", "one"]);
+});
+
+test("a trusted caller's request in progress is not ended for another connection, which is refused", () => {
+  const { admit, closed } = begin(4);
+  const seats = ["one", "two", "three", "four"].map((name) => {
+    const seat = admit(name);
+    seat?.trust();
+    seat?.beginRequest();
+    return seat;
+  });
+  assert.equal(admit("fifth"), undefined);
+  assert.equal(admit("sixth", { isTrusted: true }), undefined);
+  seats[1]?.endRequest();
+  assert(admit("seventh"));
+  assert.deepEqual(closed, ["two"]);
 });
 
 test("whoever shows the token no longer counts among those who did not", () => {
@@ -70,6 +111,11 @@ test("a connection counts once, however often it shows the token or leaves", () 
   for (const name of ["one", "two", "three"]) admit(name);
   assert.deepEqual(closed, ["one"]);
 });
+
+function request(seat: ConnectionSeat | undefined): void {
+  seat?.beginRequest();
+  seat?.endRequest();
+}
 
 function begin(connectionsMax: number): {
   readonly limit: ConnectionLimit;

@@ -239,6 +239,20 @@ test("at the limit the connection that was idle longest is closed; watches and t
   }
 });
 
+test("when every connection without the token has a watch, a caller with the token can still connect", async () => {
+  const isToken = (given: string): boolean => given === "Bearer secret";
+  await using door = await openTestDoor({ door: { connectionsMax: 8, isToken } });
+  const watching = await Promise.all(Array.from({ length: 4 }, () => door.bare()));
+  for (const bare of watching) bare.begin(watchPath).end(frame(Buffer.from([0x0a, 0])));
+  await until(() => door.plane.watchers === 4);
+  const shown = { authorization: "Bearer secret" };
+  for (let count = 0; count < 4; count += 1) {
+    const trusted = await door.bare();
+    assert.equal((await trusted.send(findPath, frame(Buffer.alloc(0)), shown)).status, "OK");
+  }
+  assert.equal(door.plane.watchers, 3, "the watch that came last made room");
+});
+
 test("half of the watches and of the calls that wait are kept for callers that show the token", async () => {
   const isToken = (given: string): boolean => given === "Bearer secret";
   await using door = await openTestDoor({ door: { isToken } });

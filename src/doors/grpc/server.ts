@@ -213,12 +213,13 @@ export class GrpcServer<Connection> implements AsyncDisposable {
     if (headers[":method"] !== "POST") return refuseHttp(stream, 405);
     if (!isGrpc(headers["content-type"])) return refuseHttp(stream, 415);
 
-    peer.seat.request();
+    peer.seat.beginRequest();
     const { connection } = peer;
     const call = new ServerCall(stream, peer, headers);
     peer.calls.add(call);
     stream.once("close", () => {
       peer.calls.delete(call);
+      peer.seat.endRequest();
       call.close();
     });
     const path = headers[":path"] ?? "";

@@ -672,6 +672,45 @@ test("slow request headers do not keep others out: the connection that was idle 
   assert.equal(stream.isOpen, true, "an open stream is not idle");
 });
 
+test("a call that waits keeps its connection: one connection too many is refused", async (t) => {
+  const { plane, port, register } = await open(t);
+  const agent = await register("ada");
+  const body = JSON.stringify({ agentId: agent, waitMs: 60_000 });
+  const head = [
+    "POST /api/v1/claims HTTP/1.1",
+    "Host: localhost",
+    "Authorization: Bearer secret",
+    "Content-Type: application/json",
+    `Content-Length: ${body.length}`,
+  ].join("\r\n");
+  const workers: Socket[] = [];
+  t.after(() => {
+    for (const socket of workers) socket.destroy();
+  });
+  let closed = 0;
+  const begin = async (): Promise<Socket> => {
+    const socket = connect(port, "127.0.0.1");
+    socket.on("error", () => {});
+    workers.push(socket);
+    await once(socket, "connect");
+    socket.write(`${head}\r\n\r\n${body}`);
+    return socket;
+  };
+  // Not all at once: a connection counts as one without the token until its request is read.
+  for (let count = 100; count <= limits.connectionsMax; count += 100) {
+    for (const socket of await Promise.all(Array.from({ length: 100 }, begin))) {
+      socket.once("close", () => {
+        closed += 1;
+      });
+    }
+    while (plane.waiting + closed < count) await new Promise((resolve) => setImmediate(resolve));
+  }
+  const oneMore = await begin();
+  while (!oneMore.closed && closed === 0) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(closed, 0);
+  assert.equal(plane.waiting, limits.connectionsMax);
+});
+
 test("requests that are sent ahead are answered one at a time, and too many close the connection", async (t) => {
   const { port } = await open(t);
   const send = async (count: number): Promise<string> => {

@@ -41,7 +41,8 @@ export class Peer {
 
   /** `answer` resolves when the answer is written; the caller may take longer to read it. */
   take(outgoing: ServerResponse, answer: () => Promise<void>): void {
-    this.seat.request();
+    this.seat.beginRequest();
+    outgoing.once("close", () => this.seat.endRequest());
     if (this.#waiting.length >= limits.pipelinedMax) return this.cutOff();
     this.#waiting.push({ outgoing, answer });
     this.#answerNext();

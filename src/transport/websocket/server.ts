@@ -130,7 +130,8 @@ function attach(server: Server, options: UpgradeOptions, seats: Seats): Upgrades
     if (refused) return answer(stream, refused);
     const seat = seats.take(request.socket);
     if (!seat) return answer(stream, tooMany);
-    seat.request();
+    // Until the connection is closed.
+    seat.beginRequest();
     sockets.handleUpgrade(request, stream, head, (socket) => greet(request, socket, seat));
   };
 
@@ -157,10 +158,7 @@ function attach(server: Server, options: UpgradeOptions, seats: Seats): Upgrades
       return carrier;
     };
     const transport = new Channel(linkOf(stream), makeCarrier, { unread, unfinished });
-    const welcome = (): void => {
-      seat.trust();
-      seat.beginWatch();
-    };
+    const welcome = (): void => seat.trust();
     if (!options.showsToken) welcome();
     open.add(transport);
     socket.once("close", () => {
