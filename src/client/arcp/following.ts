@@ -34,6 +34,8 @@ export class Following {
   readonly done: Promise<JobDone>;
   /** Nobody wants the job on its account any more. */
   isAbandoned = false;
+  /** Nothing has come of the job. */
+  isSilent = true;
   readonly #done = Promise.withResolvers<JobDone>();
   readonly #feeds = new Set<Feed<ReceivedEvent>>();
   #chunks = chunkFeed();
@@ -68,6 +70,7 @@ export class Following {
 
   take(event: ReceivedEvent): void {
     if (this.#end) return;
+    this.isSilent = false;
     for (const feed of this.#feeds) if (!feed.push(event)) this.#feeds.delete(feed);
     if (event.kind !== "result_chunk") return;
     const { view } = event;

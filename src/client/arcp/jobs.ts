@@ -9,6 +9,8 @@ export type Followed = {
   isOwn: boolean;
   /** By the runtime's clock, if it was submitted here. */
   acceptedAtMs: number | undefined;
+  /** Submitted here with a key: the job may be older than its acceptance. */
+  hasKey?: boolean;
   readonly submitted: Set<Following>;
   readonly subscribed: Set<Following>;
   /** Up to this number events are of the past, and for the one who asked for them. */

@@ -42,7 +42,10 @@ export const limits = {
   /** Frames that wait for a slow handler; beyond, the oldest are dropped and reported. */
   handlerFramesMax: 4_096,
 
-  /** How long after a resume, or a submit with a key, the client asks the runtime whether it still knows the jobs. */
+  /**
+   * How long after a resume the client asks the runtime whether it knows the jobs. Also how long a job with a key may be
+   * silent after its acceptance before the client wants to ask.
+   */
   rollCallMs: 1_000,
   /** How often the client asks for a job that has ended, before it stops waiting for the job's last event. */
   rollCalls: 3,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ManualTime, settled } from "../../testing/manual-time.ts";
 import { type Greeting, ScriptedRuntime } from "../../testing/scripted-runtime.ts";
-import { isObject, type JsonObject } from "../../wire/arcp/index.ts";
+import { answerType, isObject, type JsonObject } from "../../wire/arcp/index.ts";
 import { ARCPClient, type SubmitOptions } from "./client.ts";
 import type { JobHandle } from "./handle.ts";
 import { limits } from "./limits.ts";
@@ -27,8 +27,12 @@ class Scene implements AsyncDisposable {
   }
 
   /** Its runtime refuses a resume that has nothing to replay, and welcomes the second try. */
-  static async open(features?: readonly string[]): Promise<Scene> {
+  static async open(
+    features?: readonly string[],
+    { welcome = {} }: { readonly welcome?: JsonObject } = {},
+  ): Promise<Scene> {
     const runtime = new ScriptedRuntime({
+      welcome,
       greet: ({ payload: { resume } }, count, self) => {
         const isEmpty = isObject(resume) && resume["last_event_seq"] !== 0 && count === 2;
         return isEmpty ? refusal : self.welcome();
@@ -74,6 +78,19 @@ class Scene implements AsyncDisposable {
     }));
     await this.runtime.say("session.jobs", { request_id: id, jobs, next_cursor });
     return payload;
+  }
+
+  /** Answers the last subscribe: the job runs. */
+  async confirmSubscribe(jobId: string): Promise<void> {
+    const { id } = await this.runtime.last("job.subscribe");
+    const facts = { job_id: jobId, agent: "a", lease: {}, subscribed_from: 0, replayed: false };
+    const payload = { request_id: id, current_status: "running", ...facts };
+    await this.runtime.say("job.subscribed", payload, { jobId });
+  }
+
+  async refuseSubscribe(code: string): Promise<void> {
+    const { id } = await this.runtime.last("job.subscribe");
+    await this.runtime.error(code, "refused", { request_id: id });
   }
 
   get asked(): number {
@@ -136,13 +153,52 @@ test("[ARCP-208] [ARCP-96] a keyed retry that is accepted with the id of a forgo
   assert.equal((await first.done).result, 1);
   const again = await scene.accepted("job_1", { idempotencyKey: "k" });
   const other = await scene.accepted("job_2", { idempotencyKey: "other" });
-  await time.pass(limits.rollCallMs);
+  await time.pass(2 * limits.rollCallMs, limits.rollCallMs);
   await scene.list({ job_2: "pending" });
+  await scene.refuseSubscribe("JOB_NOT_FOUND");
   await assert.rejects(again.done, lost);
   await time.pass(60_000, 1_000);
   assert.equal(scene.asked, 1, "of the job that is there nobody asks again");
   await runtime.result("job_2", 2);
   assert.equal((await other.done).result, 2);
+});
+
+test("a keyed retry of a job that was created hours ago is not lost, also not after a resume", async () => {
+  await using scene = await Scene.open();
+  const { runtime, time } = scene;
+  const job = await scene.accepted("job_1", { idempotencyKey: "k" });
+  for (const before of [async () => {}, () => scene.comeBack()]) {
+    await before();
+    await time.pass(2 * limits.rollCallMs, limits.rollCallMs);
+    await scene.list({});
+    await scene.confirmSubscribe("job_1");
+  }
+  await runtime.result("job_1", 1, 1);
+  assert.equal((await job.done).result, 1);
+  assert.deepEqual([scene.asked, runtime.ofType("job.subscribe").length], [2, 2]);
+});
+
+test("a job with a key that says something within the first second is not asked for, but after a resume it is", async () => {
+  await using scene = await Scene.open();
+  const { runtime, time } = scene;
+  const job = await scene.accepted("job_1", { idempotencyKey: "k" });
+  await runtime.event("job_1", "one");
+  await time.pass(60_000, 1_000);
+  assert.equal(scene.asked, 0);
+  await scene.comeBack();
+  await runtime.event("job_1", "two", 2);
+  await time.pass(limits.rollCallMs);
+  await scene.list({});
+  await scene.refuseSubscribe("JOB_NOT_FOUND");
+  await assert.rejects(job.done, lost);
+});
+
+test("a runtime of ours is not asked for a job with a key: it forgets none", async () => {
+  const capabilities = { encodings: ["json"], features: ["list_jobs"], [answerType]: {} };
+  await using scene = await Scene.open(undefined, { welcome: { capabilities } });
+  await scene.accepted("job_1", { idempotencyKey: "k" });
+  await scene.time.pass(60_000, 1_000);
+  assert.equal(scene.asked, 0);
 });
 
 test("a job without a key that nothing was heard of is not asked for, nor one that has ended", async () => {
@@ -178,26 +234,18 @@ test("[ARCP-67] a job of others that is not listed is subscribed to again; only 
     await using scene = await Scene.open();
     const { runtime, client, time } = scene;
     const subscribing = client.subscribe("job_1");
-    const answer = async (): Promise<void> => {
-      const { id } = await runtime.last("job.subscribe");
-      const facts = { job_id: "job_1", agent: "a", lease: {}, subscribed_from: 0, replayed: false };
-      const payload = { request_id: id, current_status: "running", ...facts };
-      await runtime.say("job.subscribed", payload, { jobId: "job_1" });
-    };
-    await runtime.last("job.subscribe");
-    await answer();
+    await scene.confirmSubscribe("job_1");
     const job = await subscribing;
     await scene.comeBack();
     await time.pass(limits.rollCallMs);
     await scene.list({});
     assert.equal(runtime.ofType("job.subscribe").length, 2);
     if (isThere) {
-      await answer();
+      await scene.confirmSubscribe("job_1");
       await runtime.result("job_1", 1, 1);
       assert.equal((await job.done).result, 1);
     } else {
-      const { id } = await runtime.last("job.subscribe");
-      await runtime.error("JOB_NOT_FOUND", "no such job", { request_id: id });
+      await scene.refuseSubscribe("JOB_NOT_FOUND");
       await assert.rejects(job.done, lost);
     }
   }
@@ -210,8 +258,7 @@ test("[ARCP-208] a runtime that lists no jobs is asked for one by a subscription
     const job = await scene.accepted("job_1");
     await scene.comeBack();
     await time.pass(limits.rollCallMs);
-    const { id } = await runtime.last("job.subscribe");
-    await runtime.error(code, "refused", { request_id: id });
+    await scene.refuseSubscribe(code);
     if (code === "JOB_NOT_FOUND") {
       await assert.rejects(job.done, lost);
     } else {

@@ -7,6 +7,7 @@ import {
   ArcpError,
   answeredType,
   answerRefusedType,
+  answerType,
   type Envelope,
   isArcpError,
   isOptional,
@@ -142,7 +143,13 @@ export class Session implements SessionListener, RollCallSession {
     const mustAsk = isElsewhere && !this.#traits.continuesJobs;
     const followed = this.jobs.submitted(jobId, following, !mustAsk);
     followed.acceptedAtMs = acceptedAtMs;
-    if (hasKey) this.#rollCall.doubt(jobId);
+    followed.hasKey = hasKey;
+    // Our own runtime forgets no job without a word.
+    if (hasKey && !(answerType in this.lifeline.welcome.vendor)) {
+      this.#settings.time.later(() => {
+        if (following.isSilent) this.#rollCall.doubt(jobId);
+      }, limits.rollCallMs);
+    }
     // Somebody else's session gets its events (PYC-17).
     if (mustAsk) this.#follow(followed, { history: true });
     else if (following.isOver) this.#release(followed);
@@ -233,11 +240,8 @@ export class Session implements SessionListener, RollCallSession {
 
   async statusesOf(jobIds: readonly string[]): Promise<ReadonlyMap<string, string> | undefined> {
     const wanted = new Set(jobIds);
-    const firstMs = jobIds.reduce(
-      (ms, jobId) => Math.min(ms, this.jobs.get(jobId)?.acceptedAtMs ?? 0),
-      Number.POSITIVE_INFINITY,
-    );
-    const sinceMs = firstMs - limits.acceptanceMsMax;
+    const acceptedAtMs = jobIds.map((jobId) => this.jobs.get(jobId)?.acceptedAtMs ?? 0);
+    const sinceMs = Math.min(...acceptedAtMs) - limits.acceptanceMsMax;
     const createdAfterMs = sinceMs > 0 ? sinceMs : undefined;
     const statuses = new Map<string, string>();
     let cursor: string | undefined;
@@ -251,13 +255,14 @@ export class Session implements SessionListener, RollCallSession {
   }
 
   /**
-   * The list may leave out jobs that others submitted. Subscribing again tells whether the runtime still knows the
-   * job.
+   * The list may leave out jobs that others submitted, and one that was submitted again under its key may have been
+   * created long before. Subscribing again tells whether the runtime still knows the job.
    */
   lost(jobId: string): void {
     const followed = this.jobs.get(jobId);
-    if (followed?.submitted.size === 0) this.#follow(followed, { history: false });
-    else this.#lose(jobId);
+    if (followed?.hasKey || followed?.submitted.size === 0) {
+      this.#follow(followed, { history: false });
+    } else this.#lose(jobId);
   }
 
   probe(jobId: string): void {
