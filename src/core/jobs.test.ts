@@ -587,13 +587,13 @@ test("a parent that is lost with the process takes its children along, also thos
   ]);
 });
 
-test("the failure of a lost job says whether the daemon stopped or a worker of its own was lost", () => {
+test("the failure of a lost job says whether the runtime stopped or a worker of its own was lost", () => {
   const local = running().loop.accept({ type: "plane.open", wallMicros: 1, isKept: true });
   const remote = running({}, true);
   remote.do({ type: "job.orphan", jobId: jobId("job_1"), graceMs: 5_000 });
   const expired = remote.loop.at(remote.loop.nowMs + 5_000);
   assert.deepEqual([...local, ...expired].flatMap(failureIn), [
-    "the daemon stopped while the job ran; part of its work may be done",
+    "the runtime stopped while the job ran; part of its work may be done",
     "its worker was lost; part of its work may be done",
   ]);
 });

@@ -774,7 +774,7 @@ function lose(
   if (mayRunAgain) return [...settleOpen(jobs, job), { type: "job.offered", jobId: job.id }];
   const message = job.worker.isRemote
     ? "its worker was lost; part of its work may be done"
-    : "the daemon stopped while the job ran; part of its work may be done";
+    : "the runtime stopped while the job ran; part of its work may be done";
   return end(jobs, job, interrupted("worker_lost", message), nowMs);
 }
 
