@@ -12,6 +12,8 @@ export const limits = {
   entriesPerRead: 256,
   /** Files of a directory that are watched: more than agents of one machine, and about 20 MB of memory. */
   filesMax: 20_000,
+  /** At that limit, how many of the other files one look at everything reads, to find valid records. About 0.1 s. */
+  unreadFilesPerLook: 1_000,
   /** Warnings of a watch: more than anybody reads, few enough to sort and compare after each change. */
   warningsMax: 1_000,
   /** A file that changes again within this time is read once. */

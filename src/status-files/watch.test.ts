@@ -365,6 +365,36 @@ test("at the limit of files a valid record replaces one that is not valid, and w
   assert.equal(await scene.next(), "remove a");
 });
 
+test("at the limit of files, valid records that no event tells of are found by looking now and then", async () => {
+  await using scratch = await temporaryDirectory();
+  await using scene = new Scene(scratch.path, { staleAfterMs: Number.MAX_SAFE_INTEGER });
+  const valid = Array.from({ length: 100 }, (_, index) => `valid-${index}`);
+  // Half of them before the others, because some file systems list files in the order in which they were made.
+  for (const id of valid.slice(0, 50)) scene.write(id);
+  const bad = join(scratch.path, "bad.json");
+  writeFileSync(bad, "{");
+  for (let count = 0; count < limits.filesMax + 3 * limits.unreadFilesPerLook; count++) {
+    linkSync(bad, join(scratch.path, `bad-${count}.json`));
+  }
+  for (const id of valid.slice(50)) scene.write(id);
+  const seen = new Set<string>();
+  const take = (told: string): void => {
+    for (const [id] of told.matchAll(/valid-\d+/g)) seen.add(id);
+  };
+  take(await scene.next());
+  assert(seen.size < valid.length, "some are behind the files that are not valid");
+  while (seen.size < valid.length) {
+    let isTold = false;
+    const next = scene.next().then((told) => {
+      take(told);
+      isTold = true;
+    });
+    for (let passes = 0; !isTold && passes < 50; passes++) await scene.clock.pass(limits.pollMs);
+    assert(isTold, `${seen.size} of ${valid.length} were found`);
+    await next;
+  }
+});
+
 test("events that the system has dropped cost nothing but a look at everything", async () => {
   await using scratch = await temporaryDirectory();
   await using scene = new Scene(scratch.path);

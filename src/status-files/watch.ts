@@ -123,6 +123,8 @@ class Directory {
   readonly #invalid = new Set<string>();
   /** Whether there are more files than `limits.filesMax`. */
   #hasIgnored = false;
+  /** At the limit: how many of the others, in the order of the directory, were tried by the looks before. */
+  #tried = 0;
   #listingWarnings: readonly Warning[] = [];
   #toldWarnings: readonly Warning[] = [];
 
@@ -165,8 +167,13 @@ class Directory {
   }
 
   *#lookAtAll(): Steps<readonly Change[]> {
-    const { filesMax } = limits;
-    const isWanted = (name: string): boolean => !this.#byName.has(name);
+    const { filesMax, unreadFilesPerLook } = limits;
+    let unread = 0;
+    const isWanted = (name: string): boolean => {
+      if (this.#byName.has(name)) return false;
+      unread += 1;
+      return unread > this.#tried;
+    };
     const listed = yield* listSome(this.#path, { filesMax, isWanted });
     const gone: string[] = [];
     const changed: string[] = [];
@@ -178,10 +185,13 @@ class Directory {
     }
     const room = filesMax - (this.#byName.size - gone.length);
     this.#listingWarnings = listed.warnings;
-    this.#hasIgnored = listed.hasMore || listed.names.length > room;
-    const names = byCodePoint([...changed, ...listed.names.slice(0, room)]);
+    const triesMax = this.#invalid.size > 0 ? Math.max(room, unreadFilesPerLook) : room;
+    const tried = listed.names.slice(0, triesMax);
+    this.#hasIgnored = unread > tried.length;
+    const isLast = tried.length === listed.names.length;
+    this.#tried = isLast ? 0 : this.#tried + Math.max(0, tried.length - room);
     // Files that are gone come first: an agent whose file was renamed is never there twice.
-    return yield* this.#lookAt([...gone, ...names]);
+    return yield* this.#lookAt([...gone, ...byCodePoint([...changed, ...tried])]);
   }
 
   *#lookAt(names: Iterable<string>): Steps<readonly Change[]> {
@@ -246,7 +256,7 @@ class Directory {
 
   /**
    * At the limit a valid record replaces a file that is not valid. So an agent that writes its file is seen, however
-   * many other files there are.
+   * many other files there are. An agent that does not write it again is found by one of the next looks at everything.
    */
   #hasRoomFor(file: StatusFile | undefined): boolean {
     if (this.#byName.size < limits.filesMax) return true;
