@@ -63,16 +63,23 @@ type Sent = RequestOptions & { readonly sent?: string };
 /** The answer's head, from the first place that has somebody in it. Rejects with a `Failure`. */
 export async function send(values: Values, options: Sent): Promise<IncomingMessage> {
   const failures: string[] = [];
+  let isRunning = false;
   for (const { target, name } of targetsFrom(values)) {
     try {
       return await exchange({ ...options, ...target });
     } catch (cause) {
       failures.push(`${name}: ${whyNot(cause)}`);
+      isRunning ||= !isNobody(cause);
       // Whoever was there may have heard it: asking another as well could do it twice.
       if (!isAbsent(cause)) break;
     }
   }
-  throw new Failure("unreachable", `no daemon answers (${failures.join("; ")})`, [
+  if (isRunning) {
+    throw new Failure("unreachable", `the daemon does not answer (${failures.join("; ")})`, [
+      "try again; if it is somewhere else, say where with --data-dir or --http",
+    ]);
+  }
+  throw new Failure("not_running", `no daemon answers (${failures.join("; ")})`, [
     "start one with tipstaff up, or say where it is with --data-dir or --http",
   ]);
 }
@@ -202,13 +209,22 @@ function tokenAdvice(values: Values): readonly string[] {
   ];
 }
 
+/** Nobody was asked: nobody listens, or we may not connect. */
 function isAbsent(cause: unknown): boolean {
-  const code = cause instanceof Error && "code" in cause ? cause.code : "";
-  return ["ENOENT", "ENOTDIR", "ECONNREFUSED", "EACCES"].includes(String(code));
+  return isNobody(cause) || codeOf(cause) === "EACCES";
+}
+
+function isNobody(cause: unknown): boolean {
+  const codes = ["ENOENT", "ENOTDIR", "ECONNREFUSED", "ENETUNREACH", "EHOSTUNREACH"];
+  return codes.includes(codeOf(cause));
+}
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error && "code" in cause ? String(cause.code) : "";
 }
 
 function whyNot(cause: unknown): string {
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  const code = codeOf(cause);
   return reasons[code] ?? (cause instanceof Error && cause.message ? cause.message : code);
 }
 
@@ -216,6 +232,8 @@ const reasons: Readonly<Record<string, string>> = {
   ENOENT: "there is no socket",
   ENOTDIR: "there is no socket",
   ECONNREFUSED: "nobody listens",
+  ENETUNREACH: "no network",
+  EHOSTUNREACH: "no network",
   EACCES: "not allowed",
   ENOTFOUND: "no such host",
   ETIMEDOUT: "no answer",

@@ -169,7 +169,7 @@ async function askDaemon(values: Values): Promise<{
     return { check: { name, state: "warn", text, advice }, overview };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    const isDown = error.code === "unreachable";
+    const isDown = error.code === "not_running";
     const text = isDown ? "is not running; tipstaff up starts it" : error.message;
     const isFine = isDown && !hasLog(dataDirectoryFrom(values));
     return { check: { name, state: isFine ? "ok" : "warn", text, ...adviceOf(error) } };
@@ -177,7 +177,7 @@ async function askDaemon(values: Values): Promise<{
 }
 
 function adviceOf({ code, advice: [first] }: Failure): { readonly advice?: string } {
-  return code === "unreachable" || first === undefined ? {} : { advice: first };
+  return code === "not_running" || first === undefined ? {} : { advice: first };
 }
 
 /** What agents hand in, and the token, are for this user alone. */

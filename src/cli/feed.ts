@@ -67,9 +67,15 @@ export class Feed implements AsyncDisposable {
     return this.#daemon.state.kind === "lost";
   }
 
-  /** Whether no daemon has answered yet. */
+  /** Whether no daemon runs, and none did since this feed was opened. */
   get isDaemonMissing(): boolean {
-    return this.#daemon.state.kind === "none";
+    return this.#daemon.state.kind === "none" && this.agentsError === undefined;
+  }
+
+  /** Why the agents of a daemon could not be read, if one runs and has not answered yet. */
+  get agentsError(): string | undefined {
+    const { state } = this.#daemon;
+    return state.kind === "none" ? state.error : undefined;
   }
 
   /** Who waits for a person first. */
@@ -165,13 +171,15 @@ export class Feed implements AsyncDisposable {
 export type Around = {
   /** Open questions, oldest first. */
   readonly questions: readonly Question[];
-  /** Why they could not be read, if a daemon answers and they could not. */
+  /** Why the open questions could not be read, if a daemon runs and they could not. */
   readonly questionsError: string | undefined;
+  /** The same for the agents of the daemon. */
+  readonly agentsError: string | undefined;
   readonly agents: readonly Sighting[];
   readonly nowMs: number;
   /** A daemon was there, and does not answer any more. */
   readonly isDaemonLost: boolean;
-  /** No daemon has answered yet. */
+  /** No daemon runs, and none has answered yet. */
   readonly isDaemonMissing: boolean;
 };
 
@@ -199,9 +207,9 @@ export async function* followAgents(
       if (wrong) throw wrong.fault;
       const nowMs = Date.now();
       if (!feed.isComplete || signal.aborted) continue;
-      const { questionsError, isDaemonLost, isDaemonMissing } = feed;
-      const [questions, agents] = [feed.questions(nowMs), feed.agents(nowMs)];
-      yield { questions, questionsError, agents, nowMs, isDaemonLost, isDaemonMissing };
+      const { questionsError, agentsError, isDaemonLost, isDaemonMissing } = feed;
+      const known = { questions: feed.questions(nowMs), agents: feed.agents(nowMs), nowMs };
+      yield { ...known, questionsError, agentsError, isDaemonLost, isDaemonMissing };
     }
   } finally {
     signal.removeEventListener("abort", onNews);

@@ -65,7 +65,7 @@ test("another log in the same place is told, and read from its beginning", async
 
 test("a daemon that was never there is not waited for", async () => {
   await using directory = await temporaryDirectory();
-  await assert.rejects(take(1, { after: 0 }, directory.path), { code: "unreachable" });
+  await assert.rejects(take(1, { after: 0 }, directory.path), { code: "not_running" });
 });
 
 test("messages are read as they are written, comments are not", () => {

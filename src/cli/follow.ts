@@ -85,7 +85,8 @@ export async function* follow(
       if (!isPatient) return;
       yield { kind: "lost", message: "the daemon ended the stream" };
     } catch (error) {
-      const isGone = error instanceof Failure && /^un(reach|avail)able$/.test(error.code);
+      const isGone =
+        error instanceof Failure && /^(not_running|unreachable|unavailable)$/.test(error.code);
       if (!isGone || !isPatient || isFirst) throw error;
       yield { kind: "lost", message: error.message };
     }

@@ -9,19 +9,18 @@ import { readDirectory, type Warning } from "../status-files/index.ts";
 import { socketIn } from "../transport/index.ts";
 import type { Job, Page, Question, Sighting, Sightings } from "../wire/api/index.ts";
 import { isMirrored } from "../wire/status-file/index.ts";
-import { Failure } from "./failure.ts";
+import { Failure, isDaemonDown } from "./failure.ts";
 import { limits } from "./limits.ts";
 import { type Looking, lookingFrom } from "./looking.ts";
 import { joined } from "./one-list.ts";
 import { dataDirectoryFrom, hasLog } from "./paths.ts";
+import type { Unread } from "./question-words.ts";
 import { readOpenQuestions } from "./read-pages.ts";
 import type { Values } from "./table.ts";
 
-export type Look = {
+export type Look = Unread & {
   /** Open questions, oldest first; empty without a daemon. */
   readonly questions: readonly Question[];
-  /** Why the open questions could not be read, if a daemon answers and they could not. */
-  readonly questionsError?: string;
   /** Who waits for a person first. */
   readonly agents: readonly Sighting[];
   /** Files that tell nothing because something is wrong with them. */
@@ -31,7 +30,7 @@ export type Look = {
   /** Jobs that run, ask a person, or wait for a worker; absent without a daemon. */
   readonly jobs?: { readonly rows: readonly Job[]; readonly total: number };
   readonly nowMs: number;
-  /** The data directory, if a daemon has run there before and does not answer now. */
+  /** The data directory, if a daemon has run there before and none runs now. */
   readonly downDirectory?: string;
 };
 
@@ -60,61 +59,57 @@ export async function lookAround(values: Values): Promise<Look> {
   return { ...rest, agents, warnings, nowMs, ...down };
 }
 
-type Told = Pick<Look, "untold" | "jobs" | "questions" | "questionsError"> & {
-  readonly told: readonly Sighting[];
-};
+type Told = Pick<Look, "untold" | "jobs" | "questions"> &
+  Unread & {
+    readonly told: readonly Sighting[];
+  };
 
 const nobody: Told = { told: [], untold: 0, questions: [] };
 
 async function ask(values: Values, looking: Looking): Promise<Told> {
-  const { call } = await import("./daemon.ts");
+  const { call, notOurs } = await import("./daemon.ts");
   const { isDaemonNamed } = looking;
-  try {
-    const options = { answerMs: isDaemonNamed ? limits.answerMs : limits.casualAnswerMs };
-    const asked = { limit: limits.pageMax, ...silentIn(looking) };
-    const [{ agents, total = 0 }, jobs, questions] = await Promise.all([
-      call(values, "getStatus", asked, options) as Promise<Partial<Sightings>>,
-      askRows(() =>
-        call(
-          values,
-          "listJobs",
-          { state: ["waiting", "running", "pending"], limit: limits.pageMax },
-          options,
-        ),
-      ),
-      askRows(() => readOpenQuestions((input) => call(values, "listQuestions", input, options))),
-    ]);
-    // Another program may listen where we ask.
-    if (!Array.isArray(agents)) return nobody;
-    const untold = Math.max(0, total - agents.length);
-    return {
-      told: agents,
-      untold,
-      questions: questions.page?.rows ?? [],
-      ...(questions.error === undefined ? {} : { questionsError: questions.error }),
-      ...(jobs.page && { jobs: jobs.page }),
-    };
-  } catch (error) {
-    if (isDaemonNamed || !(error instanceof Failure)) throw error;
-    // A daemon of ours, but of another data directory or user.
-    const isLocked = error.code === "token_required";
-    return isLocked ? { ...nobody, questionsError: error.message } : nobody;
-  }
+  const options = { answerMs: isDaemonNamed ? limits.answerMs : limits.casualAnswerMs };
+  const [agents, questions, jobs] = await Promise.all([
+    askRows(async () => {
+      const asked = { limit: limits.pageMax, ...silentIn(looking) };
+      const status: Partial<Sightings> = await call(values, "getStatus", asked, options);
+      if (!Array.isArray(status.agents)) throw notOurs("it has nothing to tell");
+      return { rows: status.agents, total: status.total ?? 0 };
+    }),
+    askRows(() => readOpenQuestions((input) => call(values, "listQuestions", input, options))),
+    askRows(() => {
+      const state = ["waiting", "running", "pending"] as const;
+      return call(values, "listJobs", { state, limit: limits.pageMax }, options);
+    }),
+  ]);
+  if (agents.failure && isDaemonNamed) throw agents.failure;
+  if (agents.failure && isDaemonDown(agents.failure)) return nobody;
+  const { rows: told = [], total = 0 } = agents.page ?? {};
+  return {
+    told,
+    untold: Math.max(0, total - told.length),
+    questions: questions.page?.rows ?? [],
+    ...(jobs.page && { jobs: jobs.page }),
+    agentsError: agents.failure?.message,
+    questionsError: questions.failure?.message,
+    jobsError: jobs.failure?.message,
+  };
 }
 
 type Rows<Row> = {
   readonly page?: { readonly rows: readonly Row[]; readonly total: number };
-  readonly error?: string;
+  readonly failure?: Failure;
 };
 
-/** An older daemon does not have jobs or questions. */
+/** A daemon that gives one list may refuse another: it is busy, or older than this command. */
 async function askRows<Row>(ask: () => Promise<Partial<Page<Row>>>): Promise<Rows<Row>> {
   try {
     const { rows, total = 0 } = await ask();
     return Array.isArray(rows) ? { page: { rows, total } } : {};
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    return { error: error.message };
+    return { failure: error };
   }
 }
 

@@ -40,9 +40,10 @@ export async function ps(values: Values): Promise<number> {
       ? look.agents
       : look.agents.filter((agent) => isOfInterest(agent, look.nowMs));
   if (values["json"] === true) {
-    const { questions, questionsError, agents, untold, nowMs, warnings, downDirectory } = look;
-    const unread = questionsError === undefined ? {} : { questionsError };
-    const down = downDirectory === undefined ? {} : { isDaemonDown: true };
+    const { questions, agents, untold, nowMs, warnings } = look;
+    const { agentsError, questionsError, jobsError } = look;
+    const unread = { agentsError, questionsError, jobsError };
+    const down = look.downDirectory === undefined ? {} : { isDaemonDown: true };
     const jobs = look.jobs && { jobs: look.jobs.rows };
     const total = agents.length + untold;
     print(
@@ -51,7 +52,7 @@ export async function ps(values: Values): Promise<number> {
     return exits.ok;
   }
   if (look.downDirectory !== undefined) say(`${daemonDownText(look.downDirectory)}\n`);
-  if (look.questionsError !== undefined) say(`${unreadText(look.questionsError)}\n`);
+  say(unreadText(look));
   print(describeQuestions(look));
   print(describeAround(shown, look));
   print(describeJobs(look));
@@ -130,7 +131,7 @@ export function describeAround(shown: readonly Sighting[], look: Look): string {
   const more = hidden === 0 ? "" : `${hidden} that ended or were lost: --all shows them`;
   if (shown.length === 0) {
     const empty =
-      look.downDirectory === undefined
+      look.downDirectory === undefined && look.agentsError === undefined
         ? "no agents; run tipstaff install claude-code to see your Claude Code sessions here"
         : "no agents are known without the daemon";
     return `${empty}\n${more === "" ? "" : `${paint("dim", more)}\n`}`;

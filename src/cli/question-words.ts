@@ -82,25 +82,37 @@ export function deadlineOf({ expiresAtMs }: Pick<Question, "expiresAtMs">, nowMs
   return expiresAtMs === undefined ? "" : `closes in ${forHowLong(expiresAtMs - nowMs)}`;
 }
 
-/** Said where open questions are listed or waited for, and the daemon did not give them. */
-export function unreadText(error: string): string {
-  return `questions could not be read: ${printable(error)}`;
+/** Why a daemon that runs did not give what was to be listed. */
+export type Unread = {
+  readonly agentsError?: string | undefined;
+  readonly questionsError?: string | undefined;
+  readonly jobsError?: string | undefined;
+};
+
+/** `agents and questions could not be read: …`, a line for each reason; empty if everything was read. */
+export function unreadText({ agentsError, questionsError, jobsError }: Unread): string {
+  const errors = { agents: agentsError, questions: questionsError, jobs: jobsError };
+  const unread = Object.entries(errors).filter(([, reason]) => reason !== undefined);
+  const lines = [...Map.groupBy(unread, ([, reason = ""]) => reason)].map(([reason, those]) => {
+    const names = those.map(([name]) => name).join(", ");
+    return `${names.replace(/, (?=\w+$)/, " and ")} could not be read: ${printable(reason)}\n`;
+  });
+  return lines.join("");
 }
 
-/** Says each reason once, until questions could be read again. */
+/** Says each reason once, until everything could be read again. */
 export class UnreadTeller {
   readonly #tell: (text: string) => void;
-  #told: string | undefined;
+  #told = "";
 
   constructor(tell: (text: string) => void = say) {
     this.#tell = tell;
   }
 
-  look({ questionsError }: { readonly questionsError: string | undefined }): void {
-    if (questionsError !== undefined && questionsError !== this.#told) {
-      this.#tell(`${unreadText(questionsError)}\n`);
-    }
-    this.#told = questionsError;
+  look(unread: Unread): void {
+    const text = unreadText(unread);
+    if (text !== "" && text !== this.#told) this.#tell(text);
+    this.#told = text;
   }
 }
 

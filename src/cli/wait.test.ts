@@ -7,8 +7,9 @@ import { asked, seen } from "./testing.ts";
 import { describeReached, Judge } from "./wait.ts";
 
 function at(agents: readonly Sighting[], parts: Partial<Around> = {}): Around {
-  const daemon = { questionsError: undefined, isDaemonLost: false, isDaemonMissing: false };
-  return { questions: [], agents, nowMs: 0, ...daemon, ...parts };
+  const read = { questionsError: undefined, agentsError: undefined };
+  const daemon = { isDaemonLost: false, isDaemonMissing: false };
+  return { questions: [], agents, nowMs: 0, ...read, ...daemon, ...parts };
 }
 
 test("until one waits for a person: any of those that are meant", () => {

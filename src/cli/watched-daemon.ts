@@ -15,7 +15,7 @@ import type {
 import { call, notOurs } from "./daemon.ts";
 import { describeEntry, Names } from "./entry-line.ts";
 import { subjectsOf } from "./events.ts";
-import { Failure } from "./failure.ts";
+import { Failure, isDaemonDown } from "./failure.ts";
 import { follow } from "./follow.ts";
 import { stretchesOf } from "./history.ts";
 import { limits } from "./limits.ts";
@@ -138,21 +138,21 @@ export class WatchedDaemon {
   /** Until the signal; rejects if a daemon that was named does not answer at first, or with a fault of ours. */
   async run(): Promise<void> {
     const { signal, onNews, isDaemonNamed } = this.#options;
-    const patience = isDaemonNamed ? undefined : setTimeout(this.#doWithout, limits.casualAnswerMs);
+    const patience = isDaemonNamed ? undefined : setTimeout(this.#loseHope, limits.casualAnswerMs);
     while (!signal.aborted) {
       let pauseMs: number = limits.daemonPauseMs;
       const failure = await this.#attempt();
       clearTimeout(patience);
-      if (failure?.code === "token_required") this.#questionsError = failure.message;
       if (isDaemonNamed && this.#state.kind === "asked" && !signal.aborted) {
         throw failure ?? notOurs("it has nothing to tell");
       }
+      if (failure?.code === "token_required") this.#questionsError = failure.message;
       // Another program has the address: it is not asked all the time.
-      if (failure && failure.code !== "unreachable") pauseMs = limits.strangerPauseMs;
+      if (failure && !isGone(failure)) pauseMs = limits.strangerPauseMs;
       await this.#asking;
       const wasThere = this.#state.kind === "there";
       if (wasThere) this.#state = { kind: "lost", sinceMs: Date.now() };
-      if (this.#state.kind === "asked") this.#state = { kind: "none" };
+      else if (this.#state.kind !== "lost") this.#doWithout(failure);
       if (signal.aborted) return;
       onNews();
       await sleep(pauseMs, undefined, { signal }).catch(() => {});
@@ -160,11 +160,18 @@ export class WatchedDaemon {
   }
 
   /** Of a daemon that nobody named: what is known without it is not kept back for long. */
-  readonly #doWithout = (): void => {
+  readonly #loseHope = (): void => {
     if (this.#state.kind !== "asked") return;
-    this.#state = { kind: "none" };
+    const why = `no answer in ${limits.casualAnswerMs / 1_000} s`;
+    this.#doWithout(new Failure("unreachable", `the daemon does not answer (${why})`));
     this.#options.onNews();
   };
+
+  #doWithout(failure: Failure | undefined): void {
+    const isRunning = failure !== undefined && !isDaemonDown(failure);
+    this.#state = isRunning ? { kind: "none", error: failure.message } : { kind: "none" };
+    this.#questionsError = isRunning ? failure.message : undefined;
+  }
 
   /** Why it ended, unless it just did. */
   async #attempt(): Promise<Failure | undefined> {
@@ -272,7 +279,7 @@ export class WatchedDaemon {
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       // A daemon that does not answer at all is told of as lost.
-      if (error.code !== "unreachable") this.#questionsError = error.message;
+      if (!isGone(error)) this.#questionsError = error.message;
       return this.#questions;
     }
   }
@@ -294,6 +301,10 @@ export class WatchedDaemon {
   #describe(entry: Entry): Happening {
     return { atMs: entry.atMs, ...describeEntry(entry, this.#names) };
   }
+}
+
+function isGone({ code }: Failure): boolean {
+  return code === "not_running" || code === "unreachable";
 }
 
 /** Where all is about one agent, it need not be named in every line. */

@@ -12,9 +12,11 @@ import {
   renameSync,
   writeFileSync,
 } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { call } from "../../src/cli/daemon.ts";
+import { asked, nowMs } from "../../src/cli/testing.ts";
 import { widthOf } from "../../src/terminal/index.ts";
 import type { Sighting } from "../../src/wire/api/index.ts";
 import {
@@ -22,7 +24,15 @@ import {
   type StatusRecord,
   type TaskState,
 } from "../../src/wire/status-file/index.ts";
-import { Daemon, type Output, scratch, tipstaff, until, within } from "../e2e/processes.ts";
+import {
+  Daemon,
+  type Output,
+  scratch,
+  tipstaff,
+  tipstaffAtHome,
+  until,
+  within,
+} from "../e2e/processes.ts";
 
 const executable = join(import.meta.dirname, "../../bin/tipstaff");
 const evil = "evil \x1b[31mred\x07 \u202egnp";
@@ -386,6 +396,85 @@ describe("wait", { concurrency: 2 }, () => {
       ["wait", "--until", "idle", "--timeout", "x"],
     ]) {
       assert.equal((await place.run(...words)).code, 2, words.join(" "));
+    }
+  });
+});
+
+class Home implements Disposable {
+  readonly #scratch = scratch();
+  readonly dataDirectory = join(this.#scratch.path, "tipstaff");
+
+  run(...words: readonly string[]): Promise<Output> {
+    const { path } = this.#scratch;
+    return tipstaffAtHome(path, ...words, "--status-dir", path);
+  }
+
+  [Symbol.dispose](): void {
+    this.#scratch[Symbol.dispose]();
+  }
+}
+
+const waitForNobody = ["wait", "--until", "waiting", "--agent", "nobody", "--timeout", "0"];
+
+describe("without an answer of the daemon", { concurrency: 2 }, () => {
+  test("ps and wait say that the daemon of this data directory is not running", async () => {
+    using home = new Home();
+    const before = await home.run("ps");
+    assert.equal(before.stderr, "", "no daemon has run here before");
+    const { dataDirectory } = home;
+    const daemon = await Daemon.start({ dataDirectory });
+    assert.equal((await daemon.end("SIGTERM")).code, 0);
+    const text =
+      "the daemon is not running (~/tipstaff); its agents are not shown; tipstaff up starts it\n";
+    const listed = await home.run("ps");
+    assert.deepEqual([listed.code, listed.stderr], [0, text]);
+    assert.equal(JSON.parse((await home.run("ps", "--json")).stdout).isDaemonDown, true);
+    const waited = await home.run(...waitForNobody);
+    assert.equal(waited.code, 1);
+    assert(waited.stderr.startsWith(text), waited.stderr);
+  });
+
+  test("ps and wait say that a daemon runs and does not answer", async () => {
+    using home = new Home();
+    const { dataDirectory } = home;
+    await using daemon = await Daemon.start({ dataDirectory });
+    daemon.send("SIGSTOP");
+    const [listed, machine, waited] = await Promise.all([
+      home.run("ps"),
+      home.run("ps", "--json"),
+      home.run(...waitForNobody),
+    ]);
+    const why = "the daemon does not answer (~/tipstaff/tipstaff.sock: no answer in 2 s)";
+    assert.equal(listed.stderr, `agents, questions and jobs could not be read: ${why}\n`);
+    assert.equal(listed.code, 0);
+    const { agentsError, questionsError, jobsError, isDaemonDown } = JSON.parse(machine.stdout);
+    assert.deepEqual([agentsError, questionsError, jobsError], [why, why, why]);
+    assert.equal(isDaemonDown, undefined);
+    const text =
+      "agents and questions could not be read: the daemon does not answer (no answer in 2 s)\n";
+    assert.equal(waited.code, 1);
+    assert(waited.stderr.startsWith(text), waited.stderr);
+  });
+
+  test("ps shows the questions and jobs of a daemon that refuses to list its agents", async () => {
+    using home = new Home();
+    mkdirSync(home.dataDirectory);
+    writeFileSync(join(home.dataDirectory, "log.db"), "");
+    const server = createServer((request, response) => {
+      const isRefused = request.url?.startsWith("/api/v1/status") ?? false;
+      const error = { code: "limit_reached", message: "too many callers" };
+      const rows = request.url?.startsWith("/api/v1/questions") ? [asked()] : [];
+      response.writeHead(isRefused ? 429 : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(isRefused ? { error } : { rows, total: rows.length, nowMs }));
+    });
+    server.listen(join(home.dataDirectory, "tipstaff.sock"));
+    await once(server, "listening");
+    try {
+      const { code, stdout, stderr } = await home.run("ps");
+      assert.deepEqual([code, stderr], [0, "agents could not be read: too many callers\n"]);
+      assert.match(stdout, /\? payer .* Pay 5 EUR\?/);
+    } finally {
+      server.close();
     }
   });
 });

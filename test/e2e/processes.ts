@@ -3,7 +3,7 @@
  * its block ends; should the test process itself be stopped, then when that ends.
  */
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -208,9 +208,32 @@ export class Daemon implements AsyncDisposable {
 
 export type Output = Exit & { readonly stdout: string; readonly stderr: string };
 
+const program = join(root, "bin/tipstaff");
+
 /** Runs `tipstaff` to its end. */
-export async function tipstaff(...words: readonly string[]): Promise<Output> {
-  const child = spawn(join(root, "bin/tipstaff"), words, { stdio: ["ignore", "pipe", "pipe"] });
+export function tipstaff(...words: readonly string[]): Promise<Output> {
+  return run([program, ...words], process.env);
+}
+
+/**
+ * The same for a user with this home directory, whose daemon has its data directory in the usual place, and without
+ * the loopback address of this machine: another daemon may listen at its usual port. Where the kernel has no network
+ * namespaces, that port must be free.
+ */
+export function tipstaffAtHome(home: string, ...words: readonly string[]): Promise<Output> {
+  const alone = ["unshare", "--user", "--map-root-user", "--net"];
+  const canBeAlone = spawnSync("unshare", [...alone.slice(1), "true"]).status === 0;
+  assert(canBeAlone || process.env["CI"] !== "true", "no network namespace was made");
+  return run([...(canBeAlone ? alone : []), program, ...words], {
+    ...process.env,
+    HOME: home,
+    XDG_STATE_HOME: home,
+  });
+}
+
+async function run(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Output> {
+  const [command = "", ...rest] = words;
+  const child = spawn(command, rest, { stdio: ["ignore", "pipe", "pipe"], env });
   const kill = (): void => {
     child.kill("SIGKILL");
   };

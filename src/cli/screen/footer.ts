@@ -48,7 +48,9 @@ function daemonWord({ daemon, nowMs }: Model): Line {
     case "asked":
       return [];
     case "none":
-      return [span("no daemon", "dim")];
+      return daemon.error === undefined
+        ? [span("no daemon", "dim")]
+        : [span("daemon could not be read", "warn")];
     case "there":
       return [span(`daemon ${daemon.version}`, "dim")];
     case "lost":

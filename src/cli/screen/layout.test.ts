@@ -181,12 +181,15 @@ test("where nobody is, the way to somebody is shown; where none match, how many 
   assert.match(screenOf(none).join("\n"), /none of 4 agents has nothing in it/);
 });
 
-test("the totals tell of a daemon that came, of one that was lost, and of files that cannot be read", () => {
+test("the totals tell of a daemon that came, was lost or does not answer, and of files that cannot be read", () => {
   const daemon = { kind: "there", version: "0.1.0" } as const;
   assert.match(screenOf(showing([], { daemon })).at(-2) ?? "", / 0 agents +daemon 0\.1\.0$/);
   const lost = { kind: "lost", sinceMs: nowMs - 12_000 } as const;
   const line = screenOf(showing([], { daemon: lost, problems: 2 })).at(-2) ?? "";
   assert.match(line, /2 files unreadable · 0 agents +daemon lost 12 s ago$/);
+  const silent = { kind: "none", error: "no answer in 2 s" } as const;
+  const unread = screenOf(showing([], { daemon: silent })).at(-2) ?? "";
+  assert.match(unread, / 0 agents +daemon could not be read$/);
 });
 
 test("of totals that do not fit, what one can do without is left out and nothing is cut", () => {

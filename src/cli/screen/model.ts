@@ -33,7 +33,8 @@ export type AboutFact = {
 export type DaemonState =
   /** Nobody has answered yet, and nobody has refused to. */
   | { readonly kind: "asked" }
-  | { readonly kind: "none" }
+  /** `error`: why a daemon that runs was not read; undefined if none runs. */
+  | { readonly kind: "none"; readonly error?: string }
   | { readonly kind: "there"; readonly version: string }
   /** It was there. */
   | { readonly kind: "lost"; readonly sinceMs: number };
