@@ -714,6 +714,8 @@ var limits2 = {
   entriesPerRead: 256,
   /** Files of a directory that are watched: more than agents of one machine, and about 20 MB of memory. */
   filesMax: 2e4,
+  /** At that limit, how many of the other files one look at everything reads, to find valid records. About 0.1 s. */
+  unreadFilesPerLook: 1e3,
   /** Warnings of a watch: more than anybody reads, few enough to sort and compare after each change. */
   warningsMax: 1e3,
   /** A file that changes again within this time is read once. */
