@@ -43,21 +43,21 @@ export class TipstaffError extends Error {
   readonly code: TipstaffErrorCode;
   /** Whether the same call may succeed later, with nothing else changed. */
   readonly retryable: boolean;
-  readonly lease: Lease | undefined;
-  readonly question: Question | undefined;
-  readonly oldestSequence: number | undefined;
-  readonly resumeAfter: number | undefined;
-  readonly retryAfterMs: number | undefined;
+  // Only those that are known become properties, so that a printed error has no lines with `undefined`.
+  declare readonly lease: Lease | undefined;
+  declare readonly question: Question | undefined;
+  declare readonly oldestSequence: number | undefined;
+  declare readonly resumeAfter: number | undefined;
+  declare readonly retryAfterMs: number | undefined;
 
   constructor(code: TipstaffErrorCode, message: string, detail: ErrorDetail & ErrorOptions = {}) {
-    super(message, "cause" in detail ? { cause: detail.cause } : undefined);
+    const { cause, ...rest } = detail;
+    super(message, cause === undefined ? undefined : { cause });
     this.code = code;
     this.retryable = passing.has(code);
-    this.lease = detail.lease;
-    this.question = detail.question;
-    this.oldestSequence = detail.oldestSequence;
-    this.resumeAfter = detail.resumeAfter;
-    this.retryAfterMs = detail.retryAfterMs;
+    for (const [name, value] of Object.entries(rest)) {
+      if (value !== undefined) Object.assign(this, { [name]: value });
+    }
   }
 }
 

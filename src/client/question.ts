@@ -56,14 +56,13 @@ export async function ask(
 
 /** The request that asks may still be on its way, on another connection: then there is no such question yet. */
 async function withdraw({ calls, agentId }: AgentContext, key: string): Promise<void> {
-  const patience = { patienceMs: limits.closingMs };
-  try {
-    await calls.call("withdrawQuestion", { agentId, key }, patience);
-  } catch (error) {
+  const send = () =>
+    calls.call("withdrawQuestion", { agentId, key }, { patienceMs: limits.closingMs });
+  await send().catch(async (error) => {
     if (!hasCode(error, "question_not_found")) throw error;
     await sleep(limits.overtakenMs);
-    await calls.call("withdrawQuestion", { agentId, key }, patience);
-  }
+    await send();
+  });
 }
 
 function answerOf(question: QuestionInfo): unknown {

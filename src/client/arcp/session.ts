@@ -51,9 +51,6 @@ import { type Call, Pending, type Waiting } from "./pending.ts";
 import { isFinished, lostInBetween, type PeerTraits } from "./python-peer.ts";
 import { RollCall, type RollCallSession } from "./roll-call.ts";
 
-/** Vendor messages that answer a request of ours. */
-const replies: ReadonlySet<string> = new Set([answeredType, answerRefusedType]);
-
 export class Session implements SessionListener, RollCallSession {
   readonly lifeline: Lifeline;
   readonly handlers: Handlers;
@@ -200,7 +197,7 @@ export class Session implements SessionListener, RollCallSession {
     { wasRefused = false }: { readonly wasRefused?: boolean } = {},
   ): void {
     const isLast = this.jobs.leave(jobId, following);
-    following.fail(new ArcpError("CANCELLED", "nobody follows this job here any more"));
+    following.fail(new ArcpError("CANCELLED", "the job is no longer followed"));
     if (!isLast) return;
     this.#numbering.cursors.forget(jobId);
     // Jobs are followed by those who submit them, also where the runtime has no subscriptions to end.
@@ -306,10 +303,11 @@ export class Session implements SessionListener, RollCallSession {
     const series = this.#numbering.take(envelope);
     if (series === undefined) return;
     if (envelope.eventSeq !== undefined) this.#acknowledging?.note();
-    const isVendor = isVendorName(envelope.type) && !replies.has(envelope.type);
+    // The replies to our answers are vendor messages that nobody else handles.
+    const isVendor = isVendorName(envelope.type) && !envelope.type.startsWith(answerType);
     const isOffered = this.handlers.offer(envelope);
     if (isVendor && !isOffered && !isOptional(envelope.extensions)) {
-      this.malformed(`nobody here knows ${envelope.type}`);
+      this.malformed(`unknown message type ${envelope.type}`);
     }
     if (isVendor) return;
     this.#recognise(envelope);
