@@ -262,7 +262,7 @@ function lastIntact(database: DatabaseSync): number {
 /** Copies what remains to a new database. Leaves nothing behind if that fails. */
 function build(
   source: DatabaseSync,
-  { kept, cut, loss }: Plan,
+  { kept, cut, last, loss }: Plan,
   { path, nowMs }: { readonly path: string; readonly nowMs: number },
 ): void {
   rmSync(path, { force: true });
@@ -271,7 +271,13 @@ function build(
     target.exec(`pragma journal_mode = off; pragma synchronous = off; begin; ${schema}`);
     const values = columns.replaceAll(/\w+/g, ":$&");
     const insert = target.prepare(`insert into entries (${columns}) values (${values})`);
-    for (const way of kept) walk(source, way, (entry) => insert.run(entry));
+    let left = last - cut.sequence;
+    const copy = (entry: Sealed): void => {
+      insert.run(entry);
+      left -= 1;
+    };
+    for (const way of kept) walk(source, way, copy);
+    if (left !== 0) throw new Error("the disk returned other entries when they were read again");
     const record = target.prepare("insert into damaged values (:foundAtMs, :sequence, :entry)");
     for (const earlier of readDamaged(source)) record.run(earlier);
     // Sequence 0 belongs to no entry.
