@@ -8,7 +8,7 @@ import type { RunContext, RunContextOptions, Surroundings } from "./context.ts";
 import { WorkError, wordsOf } from "./errors.ts";
 import { limits } from "./limits.ts";
 import { printResult } from "./printing.ts";
-import { TimeLimit } from "./time-limit.ts";
+import { pausing, TimeLimit } from "./time-limit.ts";
 import type { Work, Worker } from "./worker.ts";
 
 /** Resolves with the result. Throws a `WorkError` to fail with a code. */
@@ -94,12 +94,6 @@ export class InProcessWorker<Context extends RunContext> implements Worker {
     this.#running.delete(jobId);
     controller?.abort(hasEnded);
   }
-}
-
-/** The same, with a limit that does not count the time in which a job waits for a person. */
-function pausing(limit: TimeLimit, surroundings: Surroundings): Surroundings {
-  const { askPerson } = surroundings;
-  return { ...surroundings, askPerson: (...asked) => limit.pauseDuring(() => askPerson(...asked)) };
 }
 
 /** The same for all: each job has an end, and making one takes microseconds. */

@@ -18,6 +18,7 @@ export {
   RunContext,
   type RunContextOptions,
   restOf,
+  type Surroundings,
   type Voice,
 } from "./context.ts";
 export {
@@ -53,5 +54,6 @@ export {
   type RuntimeOptions,
   type Submitted,
 } from "./runtime.ts";
+export { pausing, requireTimeout, TimeLimit } from "./time-limit.ts";
 export { traceIdOf } from "./trace.ts";
 export type { Work, Worker } from "./worker.ts";

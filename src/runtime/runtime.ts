@@ -37,6 +37,7 @@ import { type ContextOf, type Handler, InProcessWorker } from "./in-process.ts";
 import { limits } from "./limits.ts";
 import { Line, type Turn } from "./line.ts";
 import { type Logger, withFields } from "./logger.ts";
+import { requireTimeout } from "./time-limit.ts";
 import { traceIdOf } from "./trace.ts";
 import type { Work, Worker } from "./worker.ts";
 
@@ -210,9 +211,7 @@ export class Runtime implements Disposable {
   ): Disposable {
     const { version, isIdempotent = false, mayRequestScope = false } = options;
     const { jobsAtOnce, timeoutMs } = options;
-    if (timeoutMs !== undefined && !(timeoutMs > 0)) {
-      throw new RangeError(`timeoutMs of agent ${name} must be greater than 0`);
-    }
+    requireTimeout(name, timeoutMs);
     const offer: Offer = {
       name,
       ...(version !== undefined && { version }),

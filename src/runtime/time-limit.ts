@@ -1,10 +1,11 @@
 /**
- * The longest that one attempt of a job may run, as its agent was registered. The time in which the job waits for a
+ * The longest that one attempt of a job may run, as its agent was registered, here or in a worker's process. The time in which the job waits for a
  * person does not count. When the time is up, the handler's signal aborts. The handler then has the grace period of a
  * cancelled job to return.
  */
 import type { Outcome } from "../core/index.ts";
 import type { Clock } from "../plane/index.ts";
+import type { Surroundings } from "./context.ts";
 import { WorkError } from "./errors.ts";
 import { limits } from "./limits.ts";
 
@@ -83,4 +84,15 @@ export class TimeLimit implements Disposable {
     const either = signal ? AbortSignal.any([disposed, signal]) : disposed;
     this.#options.clock.until(atMs, either).then(act, () => undefined);
   }
+}
+
+/** The same, with a limit that does not count the time in which a job waits for a person. */
+export function pausing(limit: TimeLimit, surroundings: Surroundings): Surroundings {
+  const { askPerson } = surroundings;
+  return { ...surroundings, askPerson: (...asked) => limit.pauseDuring(() => askPerson(...asked)) };
+}
+
+export function requireTimeout(agent: string, timeoutMs: number | undefined): void {
+  if (timeoutMs === undefined || timeoutMs > 0) return;
+  throw new RangeError(`timeoutMs of agent ${agent} must be greater than 0`);
 }

@@ -76,9 +76,10 @@ export const rooms: Readonly<Record<string, Room>> = {
   // What runs inside or beside other people's hosts.
   emitters: { rooms: ["wire", "status-files"], packages: ["node:*"] },
   client: { rooms: ["wire", "transport"], packages: [] },
-  // A worker's own process: it connects as the ARCP client does, and runs handlers with the runtime's job context.
+  // A worker's own process: it connects as the ARCP client does, and runs handlers with the runtime's job context and
+  // within time limits that count with the plane's clock.
   "client/worker": {
-    rooms: ["core", "wire", "transport", "runtime", "client", "arcp-context.ts"],
+    rooms: ["core", "plane", "wire", "transport", "runtime", "client", "arcp-context.ts"],
     packages: ["node:*"],
   },
   // An entry of its own, so that nobody loads OpenTelemetry who has not asked for it.

@@ -21,6 +21,7 @@ const worker = await connectWorker(ARCP_URL ?? fromProcess(process), {
   offers: [
     { name: "once", handler: step },
     { name: "again", handler: step, isIdempotent: true },
+    { name: "limited", handler: step, timeoutMs: 200 },
     { name: "asks", handler: askTwice, isIdempotent: true },
     { name: "asks-once", handler: askTwice },
   ],

@@ -106,6 +106,29 @@ test("a runtime that is killed and started again hears the rest of what its work
   }
 });
 
+test("a worker ends a job that runs longer than its agent's limit", async () => {
+  await using directory = await temporaryDirectory();
+  const starts = join(directory.path, "starts");
+  await using server = await ARCPServer.open({ bearer, mayWork: () => true });
+  const { url } = await server.listen({ port: 0 });
+  await using _worker = new Program("remote-worker.ts", [], { ARCP_URL: url, STARTS: starts });
+  await using client = await ARCPClient.connect(url, { token });
+  await untilOffered(client, "limited");
+  await assertTimesOut(client);
+});
+
+/** A job of the agent whose limit is 200 ms. */
+async function assertTimesOut(client: ARCPClient): Promise<void> {
+  const job = await client.submit({ agent: "limited", input: { steps: 6_000 } });
+  const message = "the job ran longer than its agent's limit of 200 ms";
+  await assert.rejects(job.done, { code: "TIMEOUT", message, retryable: true });
+  const { jobs } = await client.listJobs({ agent: "limited", status: ["timed_out"] });
+  assert.deepEqual(
+    jobs.map(({ jobId }) => jobId),
+    [job.jobId],
+  );
+}
+
 test("a child on its pipes works, is started anew when it dies, and ends with its owner", async () => {
   await using directory = await temporaryDirectory();
   const starts = join(directory.path, "starts");
@@ -134,6 +157,7 @@ test("a child on its pipes works, is started anew when it dies, and ends with it
     }
     assert.equal((await job.done).final_status, "success");
     assert.equal(startsIn(starts).get(job.jobId), 2);
+    await assertTimesOut(client);
   } finally {
     await child[Symbol.asyncDispose]();
   }

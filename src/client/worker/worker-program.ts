@@ -17,6 +17,7 @@ import {
   questionId as toQuestionId,
   sessionId as toSessionId,
 } from "../../core/index.ts";
+import { type Clock, SteadyClock } from "../../plane/index.ts";
 import {
   type Answered,
   codedError,
@@ -26,10 +27,14 @@ import {
   fullName,
   HeldCredential,
   type Logger,
+  pausing,
   printBody,
   readWord,
+  requireTimeout,
   restOf,
   type Signals,
+  type Surroundings,
+  TimeLimit,
   tellable,
   type Voice,
   type Wish,
@@ -62,6 +67,11 @@ export type WorkerAgent = {
   readonly isIdempotent?: boolean;
   /** Whether its jobs may ask people for more access than they have (`ctx.requestScope`); false by default. */
   readonly mayRequestScope?: boolean;
+  /**
+   * The maximum running time of one attempt, in milliseconds; there is no limit by default. Time that the job spends
+   * waiting for a person does not count. When the time is up, `ctx.signal` aborts, and the job ends as `timed_out`.
+   */
+  readonly timeoutMs?: number;
 };
 
 export type WorkerProgramOptions = {
@@ -119,12 +129,17 @@ type Run = {
   readonly said: Item[];
   saidBytes: number;
   lastSequence: number;
+  /** The agent's own, if it has one. */
+  limit: TimeLimit | undefined;
+  /** Its last word was said. */
+  isEnding: boolean;
   isOver: boolean;
 };
 
 export class WorkerProgram {
   readonly workerId: string;
   readonly #options: WorkerProgramOptions;
+  readonly #clock: Clock;
   readonly #agents: ReadonlyMap<string, WorkerAgent>;
   readonly #runs = new Map<string, Run>();
   readonly #questions = new Map<string, Pending>();
@@ -140,9 +155,11 @@ export class WorkerProgram {
   #isLeaving = false;
   #whenIdle: (() => void)[] = [];
 
-  constructor(options: WorkerProgramOptions) {
+  constructor(options: WorkerProgramOptions, clock: Clock = new SteadyClock()) {
+    for (const { name, timeoutMs } of options.offers) requireTimeout(name, timeoutMs);
     this.workerId = options.workerId ?? `wrk_${randomUUID()}`;
     this.#options = options;
+    this.#clock = clock;
     this.#agents = new Map(options.offers.map((agent) => [fullName(agent), agent]));
   }
 
@@ -292,35 +309,54 @@ export class WorkerProgram {
       said: [],
       saidBytes: 0,
       lastSequence: 0,
+      limit: undefined,
+      isEnding: false,
       isOver: false,
     };
     this.#runs.set(jobId, run);
     this.#say({ type: "taken", ...run.held });
     const agent = this.#agents.get(frame.agent);
+    const limit = this.#limit(run, agent);
+    run.limit = limit;
+    const surroundings = this.#surroundingsOf(run, frame, agent);
     const context = new JobContext({
       job: jobOf(frame, this.workerId),
       attempt: this.#voiceOf(run),
       signal: run.controller.signal,
-      surroundings: {
-        logger: this.#options.logger,
-        newId: (kind) => `${kind}_${randomUUID()}`,
-        delegate: (_, wanted) => this.#delegate(run, wanted),
-        askPerson: (_, wish, signals) => this.#askPerson(run, wish, signals),
-        mayRequestScope: agent?.mayRequestScope,
-        credentialsOf: () => run.credentials,
-        budgetOf: () =>
-          Object.fromEntries([...run.budget].map(([currency, rest]) => [currency, restOf(rest)])),
-        chunkOf: () => frame.chunk,
-        rotate: (_, credentialId, value, options) =>
-          this.#rotate(run, { credentialId, value, ...options }),
-      },
+      surroundings: limit ? pausing(limit, surroundings) : surroundings,
     });
     const handler = agent?.handler ?? unknownAgent;
     const onError = (error: unknown): void =>
       context.logger.error(`agent ${frame.agent} failed in ${jobId}`, { error });
     void execute(handler, JSON.stringify(frame.input), context, onError).then((outcome) =>
-      this.#finish(run, outcome),
+      this.#finish(run, limit?.outcome ?? outcome),
     );
+  }
+
+  #limit(run: Run, agent: WorkerAgent | undefined): TimeLimit | undefined {
+    if (agent?.timeoutMs === undefined) return undefined;
+    return new TimeLimit({
+      ms: agent.timeoutMs,
+      clock: this.#clock,
+      abort: (reason) => run.controller.abort(reason),
+      end: (outcome) => this.#finish(run, outcome),
+    });
+  }
+
+  #surroundingsOf(run: Run, frame: JobFrame, agent: WorkerAgent | undefined): Surroundings {
+    return {
+      logger: this.#options.logger,
+      newId: (kind) => `${kind}_${randomUUID()}`,
+      delegate: (_, wanted) => this.#delegate(run, wanted),
+      askPerson: (_, wish, signals) => this.#askPerson(run, wish, signals),
+      mayRequestScope: agent?.mayRequestScope,
+      credentialsOf: () => run.credentials,
+      budgetOf: () =>
+        Object.fromEntries([...run.budget].map(([currency, rest]) => [currency, restOf(rest)])),
+      chunkOf: () => frame.chunk,
+      rotate: (_, credentialId, value, options) =>
+        this.#rotate(run, { credentialId, value, ...options }),
+    };
   }
 
   #voiceOf(run: Run): Voice {
@@ -378,7 +414,10 @@ export class WorkerProgram {
   }
 
   #finish(run: Run, outcome: Outcome): void {
-    if (run.isOver) return;
+    // A handler may return after its time was up, and the job has ended for that reason.
+    if (run.isOver || run.isEnding) return;
+    run.isEnding = true;
+    run.limit?.[Symbol.dispose]();
     const settle = (): void => this.#end(run, ended);
     const told = tellable(outcome);
     if (told.status === "success") {
@@ -391,7 +430,8 @@ export class WorkerProgram {
     const { code, message, isRetryable, details } = told.failure;
     const more = details === undefined ? {} : { details: JSON.parse(details) };
     const error = { code, message, retryable: isRetryable, ...more };
-    this.#number(run, { type: "error", error }, { bytes: 0, settle });
+    const status = told.status === "timed_out" ? told.status : "error";
+    this.#number(run, { type: "error", status, error }, { bytes: 0, settle });
   }
 
   async #ask(run: Run, asked: Question): Promise<unknown> {
@@ -557,6 +597,7 @@ export class WorkerProgram {
   #end(run: Run, reason: unknown): void {
     if (run.isOver) return;
     run.isOver = true;
+    run.limit?.[Symbol.dispose]();
     this.#runs.delete(run.held.jobId);
     run.controller.abort(reason);
     for (const item of run.said.splice(0)) this.#settle(item);

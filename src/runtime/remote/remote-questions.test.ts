@@ -108,9 +108,13 @@ class Scene implements AsyncDisposable {
 
 function programOf(
   handler: Handler,
-  { jobsAtOnce = 2, ...agent }: Partial<WorkerAgent> & { readonly jobsAtOnce?: number } = {},
+  {
+    jobsAtOnce = 2,
+    clock,
+    ...agent
+  }: Partial<WorkerAgent> & { readonly jobsAtOnce?: number; readonly clock?: ManualClock } = {},
 ): WorkerProgram {
-  return new WorkerProgram({ offers: [{ name: "agent", handler, ...agent }], jobsAtOnce });
+  return new WorkerProgram({ offers: [{ name: "agent", handler, ...agent }], jobsAtOnce }, clock);
 }
 
 /** The code that a call rejects with, and the one of ours behind it. */
@@ -124,6 +128,45 @@ async function codeOf(call: Promise<unknown>): Promise<string> {
   }
   return assert.fail("it did not reject");
 }
+
+test("the time in which a job elsewhere waits for people does not count for its agent's limit", async () => {
+  await using scene = await Scene.open();
+  const { clock } = scene;
+  const { promise: began, resolve: begin } = Promise.withResolvers<void>();
+  const { promise: worked, resolve: work } = Promise.withResolvers<void>();
+  let signal: AbortSignal | undefined;
+  const handler: Handler = async (_, context) => {
+    ({ signal } = context);
+    await began;
+    await Promise.all([
+      context.ask("First?", { timeoutMs: 600_000 }),
+      context.ask("Second?", { timeoutMs: 600_000 }),
+    ]);
+    await worked;
+  };
+  const program = programOf(handler, { clock, timeoutMs: 1_000 });
+  let cable = new Cable(scene.workers, program);
+  await turns();
+  const jobId = await scene.submit();
+  await clock.pass(400);
+  begin();
+  for (const _ of ["First", "Second"]) {
+    const [question] = await scene.openOf(jobId);
+    await scene.pass(5_000);
+    // A lost connection does not end the pause.
+    cable.cut();
+    await scene.pass(5_000);
+    cable = new Cable(scene.workers, program);
+    await turns(20);
+    await scene.answer(question ?? assert.fail(), "yes");
+  }
+  await clock.pass(599);
+  assert.equal(signal?.aborted, false);
+  await clock.pass(1);
+  assert.equal(signal?.aborted, true);
+  work();
+  assert.equal(await scene.resultOf(jobId), "job_timed_out");
+});
 
 const sure: Handler = (_, context) => context.ask("Sure?");
 

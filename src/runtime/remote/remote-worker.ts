@@ -394,7 +394,7 @@ export class RemoteWorker implements Worker {
         const { code, message, retryable, details } = said.error;
         const more = details && { details: JSON.stringify(details) };
         const failure = { code, message, isRetryable: retryable, ...more };
-        return this.#hearEnd(remote, said.workerSequence, { status: "error", failure });
+        return this.#hearEnd(remote, said.workerSequence, { status: said.status, failure });
       }
       default:
         this.#answer(remote, said);

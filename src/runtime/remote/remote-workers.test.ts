@@ -14,6 +14,7 @@ import { openPlane, turns } from "../../testing/test-plane.ts";
 import { resultOf } from "../../testing/test-runtime.ts";
 import { ArcpError } from "../../wire/arcp/index.ts";
 import { WorkError } from "../errors.ts";
+import { limits as runtimeLimits } from "../limits.ts";
 import { type JobRequest, Runtime, type RuntimeOptions } from "../runtime.ts";
 import { limits } from "./limits.ts";
 import { RemoteWorkers, type RemoteWorkersOptions } from "./remote-workers.ts";
@@ -123,8 +124,11 @@ class Gate {
   }
 }
 
-function programOf(handler: Handler, more: Partial<WorkerAgent> = {}): WorkerProgram {
-  return new WorkerProgram({ offers: [{ name: "agent", handler, ...more }], jobsAtOnce: 2 });
+function programOf(
+  handler: Handler,
+  { clock, ...more }: Partial<WorkerAgent> & { readonly clock?: ManualClock } = {},
+): WorkerProgram {
+  return new WorkerProgram({ offers: [{ name: "agent", handler, ...more }], jobsAtOnce: 2 }, clock);
 }
 
 const begun = 'status {"phase":"running"}';
@@ -277,6 +281,92 @@ test("a job fails with the same code, words and details here and elsewhere, and 
     const [here, elsewhere] = seen.splice(0);
     assert.deepEqual(elsewhere, here);
     assert.equal(here?.toldCode, failure.split(" ")[0]);
+  }
+});
+
+const timedOut = {
+  status: "timed_out",
+  failure: {
+    code: "job_timed_out",
+    message: "the job ran longer than its agent's limit of 1000 ms",
+    isRetryable: true,
+  },
+};
+
+test("a job elsewhere that runs longer than its agent's limit is told to stop, and ends as timed_out", async () => {
+  await using scene = await Scene.open();
+  const { clock } = scene;
+  const { promise: returned, resolve: finish } = Promise.withResolvers<string>();
+  let signal: AbortSignal | undefined;
+  const handler: Handler = (_, context) => {
+    ({ signal } = context);
+    return returned;
+  };
+  const before = clock.sleepers;
+  const cable = new Cable(scene.workers, programOf(handler, { clock, timeoutMs: 1_000 }));
+  await turns();
+  const ending = scene.runtime.ending(await scene.submit());
+  await turns(10);
+  await clock.pass(999);
+  assert.equal(signal?.aborted, false);
+  await clock.pass(1);
+  assert.match(String(signal?.reason), /longer than its agent's limit of 1000 ms/);
+  finish("too late");
+  assert.deepEqual(await ending, timedOut);
+  await turns(10);
+  assert.equal(cable.passed.filter((type) => type === "error").length, 1);
+  assert.equal(clock.sleepers, before, "nothing is left of the limit");
+});
+
+test("a handler elsewhere that does not return in time ends after the grace of a cancelled job, and once", async () => {
+  await using scene = await Scene.open();
+  const { clock } = scene;
+  const { promise: returned, resolve: finish } = Promise.withResolvers<string>();
+  const program = programOf(() => returned, { clock, timeoutMs: 1_000 });
+  const cable = new Cable(scene.workers, program);
+  await turns();
+  const id = await scene.submit();
+  const ending = scene.runtime.ending(id);
+  await turns(10);
+  // What the worker says while nobody listens is said on its next connection.
+  cable.cut();
+  await clock.pass(1_000 + runtimeLimits.cancelGraceMs);
+  finish("far too late");
+  await turns(10);
+  const next = new Cable(scene.workers, program);
+  await turns(20);
+  assert.deepEqual(await ending, timedOut);
+  assert.deepEqual(
+    next.passed.filter((type) => ["error", "result"].includes(type)),
+    ["error"],
+  );
+  assert.equal(program.size, 0);
+});
+
+test("a job elsewhere within its limit ends as it returns, and one that is dropped leaves no limit behind", async () => {
+  await using scene = await Scene.open();
+  const { clock } = scene;
+  const before = clock.sleepers;
+  const { promise: never } = Promise.withResolvers<void>();
+  const handler: Handler = (input) => (input === "wait" ? never : "done");
+  new Cable(scene.workers, programOf(handler, { clock, timeoutMs: 1_000 }));
+  await turns();
+  const quick = await scene.submit();
+  await turns(10);
+  assert.deepEqual(await scene.told(quick), [begun, '"done"']);
+  const jobId = await scene.submit({ input: '"wait"' });
+  await turns(10);
+  assert.equal(clock.sleepers, before + 1);
+  const cancel = { type: "job.cancel", jobId, reason: "enough", graceMs: 0 } as const;
+  await scene.plane.submit(cancel, { actor: "test" }, () => undefined);
+  await scene.pass(1);
+  assert.deepEqual(await scene.told(jobId), [begun, "job_cancelled"]);
+  assert.equal(clock.sleepers, before);
+});
+
+test("a worker whose agent has a limit that is not greater than zero is refused", () => {
+  for (const timeoutMs of [0, -1, Number.NaN]) {
+    assert.throws(() => programOf(() => 1, { timeoutMs }), RangeError);
   }
 });
 

@@ -33,7 +33,8 @@ test("an error keeps our code, or the agent's own, in both directions, although 
     const isFinal = code === "grant_expired" || code === "budget_exhausted";
     for (const details of [undefined, { path: "body.text" }]) {
       const error = { ...failed(code, details), retryable: !isFinal };
-      const said = { type: "error", ...held, error } as const;
+      const status = code === "job_timed_out" ? "timed_out" : "error";
+      const said = { type: "error", ...held, status, error } as const;
       assert.deepEqual(toRuntime(said), said);
       const answer = { type: "answer", requestId: "r", error } as const;
       assert.deepEqual(toWorker(answer), answer);
@@ -67,4 +68,15 @@ test("a worker in another language fails with ARCP's codes, and the runtime read
     "permission_denied",
     { original_code: "OUT_OF_INK" },
   ]);
+});
+
+test("only an error with the code of a timeout can say that the job timed out", () => {
+  const statusOf = (more: object): unknown => {
+    const payload = { job_id: "job_1", attempt: 1, worker_seq: 2, message: "late", ...more };
+    const { value } = readFromWorker(`${prefix}error`, payload);
+    return value?.type === "error" && value.status;
+  };
+  assert.equal(statusOf({ code: "TIMEOUT", final_status: "timed_out" }), "timed_out");
+  assert.equal(statusOf({ code: "TIMEOUT" }), "error");
+  assert.equal(statusOf({ code: "INTERNAL_ERROR", final_status: "timed_out" }), "error");
 });

@@ -72,6 +72,13 @@ export type Spending = Numbered & {
   readonly amounts: readonly string[];
 };
 
+export type FailureOf = Numbered & {
+  readonly type: "error";
+  /** `timed_out`: the job ran longer than its agent's own limit. */
+  readonly status: "error" | "timed_out";
+  readonly error: ReceivedError;
+};
+
 export type Delegation = Request &
   Numbered & {
     readonly type: "delegate";
@@ -153,7 +160,7 @@ export type FromWorker =
   | (Numbered & { readonly type: "event"; readonly kind: string; readonly body: unknown })
   | Spending
   | ResultOf
-  | (Numbered & { readonly type: "error"; readonly error: ReceivedError })
+  | FailureOf
   | Asked
   /** It wants no more jobs. */
   | { readonly type: "leave" };
@@ -257,8 +264,13 @@ export function readFromWorker(type: string, payload: JsonObject): Read<FromWork
         summary: fields.words("summary"),
       });
     }
-    case "error":
-      return fields.done({ type: "error", ...readNumbered(fields), error: readFailure(payload) });
+    case "error": {
+      const error = readFailure(payload);
+      const isTimeout =
+        error.code === "job_timed_out" && fields.any("final_status") === "timed_out";
+      const status = isTimeout ? "timed_out" : "error";
+      return fields.done({ type: "error", ...readNumbered(fields), status, error });
+    }
     case "leave":
       return { value: { type: "leave" } };
     default:
@@ -417,7 +429,11 @@ export function printFromWorker(said: FromWorker): JsonObject {
       };
     }
     case "error":
-      return { ...printNumbered(said), ...printFailure(said.error) };
+      return {
+        ...printNumbered(said),
+        ...printFailure(said.error),
+        ...(said.status === "timed_out" && { final_status: said.status }),
+      };
     case "authorize":
       return { ...printRequest(said), capability: said.capability, target: said.target };
     case "reserve":
