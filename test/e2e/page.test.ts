@@ -227,6 +227,53 @@ suite("the dashboard", { skip, concurrency: 3 }, () => {
     assert.equal(hidden, 0, "the rows scroll with the page alone");
   });
 
+  test("under the pointer items that are over stay, hide no open item, and do not pile up", async (t) => {
+    const daemon = await start(t);
+    const page = await visit(t, daemon.url);
+    const ids = new Map<string, string>();
+    const wait = async (name: string): Promise<void> => {
+      const agentId = await daemon.register(name);
+      ids.set(name, agentId);
+      await daemon.call("heartbeat", { agentId, activity: { state: "waiting", note: "go on?" } });
+    };
+    const goOn = async (names: readonly string[]): Promise<void> => {
+      for (const name of names) {
+        const agentId = ids.get(name) ?? "";
+        await daemon.call("heartbeat", { agentId, activity: { state: "thinking" } });
+      }
+    };
+    const rows = page.locator(".need");
+    const namesOf = (isOver: boolean): Promise<string[]> =>
+      page.locator(`.need[data-over="${isOver}"] .name`).allInnerTexts();
+    for (let index = 1; index <= 13; index += 1) await wait(`agent-${index}`);
+    await shows(page, ".needs-more", /^8 more$/);
+
+    await rows.first().hover();
+    const first = await namesOf(false);
+    await goOn(first);
+    await shows(page, ".needs h2", /Needs you 8/);
+    assert.deepEqual(await namesOf(true), first, "rows under the pointer stay");
+    assert.equal((await namesOf(false)).length, 5);
+    await shows(page, ".needs-more", /^3 more$/);
+
+    // The same with all rows shown: above the row that is pointed at all stay, and below it a few.
+    await page.mouse.move(5, 5);
+    for (let index = 14; index <= 19; index += 1) await wait(`agent-${index}`);
+    await shows(page, ".needs-more", /^9 more$/);
+    await page.locator(".needs-more").click();
+    await page.mouse.move(5, 5);
+    await until(async () => (await rows.count()) === 14);
+    const names = await namesOf(false);
+    await rows.nth(3).hover();
+    const place = await rows.nth(3).boundingBox();
+    await goOn(names.filter((_, index) => index !== 3));
+    await shows(page, ".needs h2", /Needs you 1/);
+    await until(async () => (await namesOf(false)).length === 1);
+    assert.deepEqual(await namesOf(false), [names[3]]);
+    assert.deepEqual(await rows.nth(3).boundingBox(), place);
+    assert.equal((await namesOf(true)).length, 3 + 5);
+  });
+
   test("on a phone only the page scrolls, and what it leaves out is a link away", async (t) => {
     const daemon = await start(t);
     const id = await daemon.register("agent-0");

@@ -105,6 +105,8 @@ const needs: Readonly<
 };
 
 const needsShown = 5;
+/** Rows of items that are over, below the row that the pointer or the focus is on. */
+const overShown = 5;
 
 function Needs({
   attention,
@@ -113,6 +115,7 @@ function Needs({
 }): JSX.Element {
   const isWhole = useSignal(false);
   const section = useRef<HTMLElement>(null);
+  const list = useRef<HTMLUListElement>(null);
   const kept = useRef<readonly Attention[]>([]);
   const left = useSignal(0);
   // The daemon tells every page how many questions are open, but only a page with a key what they are.
@@ -121,8 +124,9 @@ function Needs({
   const { total } = attention;
   // Reading the signal here renders the rows again when the pointer or the focus has left them.
   void left.value;
-  const isHeld = section.current?.matches(":hover, :focus-within") ?? false;
-  const items = isHeld ? keepPlaces(kept.current, attention.items) : attention.items;
+  const isHeld = section.current?.matches(held) ?? false;
+  const lastHeld = [...(list.current?.children ?? [])].findLastIndex((row) => row.matches(held));
+  const items = isHeld ? keepPlaces(kept.current, attention.items, lastHeld) : attention.items;
   kept.current = items;
   const current = new Set(attention.items.map(keyOf));
   if (items.length === 0) {
@@ -137,7 +141,9 @@ function Needs({
   };
   // A button for one row would take as much room as the row.
   const isAll = isWhole.value || total <= needsShown + 1;
-  const shown = isAll ? items : items.slice(0, needsShown);
+  const open = items.filter((item) => current.has(keyOf(item)));
+  const next = open[needsShown];
+  const shown = isAll || !next ? items : items.slice(0, items.indexOf(next));
   const tone = items.some(({ kind }) => needs[kind].tone === "red") ? "red" : "amber";
   return (
     <section
@@ -151,7 +157,7 @@ function Needs({
       <h2 id="needs-title">
         Needs you <span class="count">{number(total)}</span>
       </h2>
-      <ul>
+      <ul ref={list}>
         {shown.map((item) => (
           <Need key={keyOf(item)} item={item} isOver={!current.has(keyOf(item))} />
         ))}
@@ -167,8 +173,8 @@ function Needs({
           {number(total - needsShown)} more
         </button>
       )}
-      {isAll && total > items.length && (
-        <p class="soft">and {count(total - items.length, "other", "others")}</p>
+      {isAll && total > open.length && (
+        <p class="soft">and {count(total - open.length, "other", "others")}</p>
       )}
       {hidden > 0 && <HiddenQuestions total={hidden} />}
     </section>
@@ -188,18 +194,26 @@ function keyOf({ kind, id }: Attention): string {
   return `${kind} ${id}`;
 }
 
+const held = ":hover, :focus-within";
+
 /**
  * Rows stay where they are while someone points at one or types in one: a click that is on its way must not
- * answer the question that moved up.
+ * answer the question that moved up. A pointer may rest on the list for hours, so only a few of the items that are over
+ * stay below the row at `lastHeld`. Deleting those does not move that row.
  */
 function keepPlaces(
   before: readonly Attention[],
   items: readonly Attention[],
+  lastHeld: number,
 ): readonly Attention[] {
   const fresh = new Map(items.map((item) => [keyOf(item), item]));
-  const places = new Set(before.map(keyOf));
+  let spare = overShown;
+  const staying = before.filter(
+    (item, index) => fresh.has(keyOf(item)) || index <= lastHeld || spare-- > 0,
+  );
+  const places = new Set(staying.map(keyOf));
   return [
-    ...before.map((item) => fresh.get(keyOf(item)) ?? item),
+    ...staying.map((item) => fresh.get(keyOf(item)) ?? item),
     ...items.filter((item) => !places.has(keyOf(item))),
   ];
 }
