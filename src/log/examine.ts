@@ -12,6 +12,7 @@ import { isIntact, type Sealed } from "./entry.ts";
 import { limits } from "./limits.ts";
 import { LogError } from "./log.ts";
 import { columns, format, isDenied, toSealed } from "./rows.ts";
+import { SnapshotFiles } from "./snapshot-files.ts";
 import { inspectWal, type WalState } from "./wal.ts";
 
 export const databaseName = "log.db";
@@ -69,7 +70,8 @@ function examineFiles(directory: string): Examined {
     return { mark, warnings, damage: { file: repaired, problem } };
   }
   if (!hasDatabase(directory)) {
-    const isNew = mark.state === "absent" && wal.bytes === 0;
+    const snapshots = new SnapshotFiles(join(directory, "snapshots"));
+    const isNew = mark.state === "absent" && wal.bytes === 0 && snapshots.bytes === 0;
     const damage = { file: path, problem: "is missing or empty, but a log was in this directory" };
     return { mark, warnings, ...(!isNew && { damage }) };
   }

@@ -273,6 +273,15 @@ for (const [state, spoil] of Object.entries(emptied)) {
   });
 }
 
+test("where snapshots are, a missing database is not taken for a new log, also without a mark", async () => {
+  await using place = await cutAt(10, { of: 20 });
+  await rm(join(place.path, "durable.mark"));
+  await rm(join(place.path, "log.db"));
+  const refused = { code: "damaged", message: /log\.db is missing or empty/ };
+  assert.throws(() => SqliteLog.open(place.path), refused);
+  assert(!existsSync(join(place.path, "log.db")), "nothing was changed");
+});
+
 test("a log that was put in the place of another is refused", async () => {
   await using place = await written(10);
   await using other = await written(10);
