@@ -48,6 +48,7 @@ test("entries that are missing at the end are given up, recorded, and their numb
   assert.deepEqual(accepted?.lost, { first: 16, last: 20 });
   assert.equal(accepted.history, undefined);
   assert(existsSync(join(accepted.originals, "durable.mark")));
+  assert.equal(statSync(join(place.path, "log.db")).mode & 0o777, 0o600);
   {
     await using log = SqliteLog.open(place.path);
     assert.deepEqual(log.warnings, []);

@@ -267,6 +267,8 @@ function build(
 ): void {
   rmSync(path, { force: true });
   try {
+    // SQLite gives its other files the same mode.
+    closeSync(openSync(path, "wx", 0o600));
     using target = new DatabaseSync(path);
     target.exec(`pragma journal_mode = off; pragma synchronous = off; begin; ${schema}`);
     const values = columns.replaceAll(/\w+/g, ":$&");

@@ -225,6 +225,7 @@ test("a scope is granted for a time, or denied with a reason, and an agent must 
 
 test("what is no question is refused, and nothing is asked", async () => {
   await using scene = await TestRuntime.open();
+  const nested = JSON.parse("[".repeat(8_000) + "]".repeat(8_000));
   const bad = (value: unknown): never => value as never;
   const options = { mayRequestScope: true };
   using _agent = scene.runtime.registerAgent(
@@ -233,6 +234,7 @@ test("what is no question is refused, and nothing is asked", async () => {
       await codeOf(context.ask(" ")),
       await codeOf(context.ask(bad(7))),
       await codeOf(context.ask("a", { choices: [] })),
+      await codeOf(context.ask("a", { schema: { default: nested } })),
       await codeOf(context.ask("a", { choices: bad("red") })),
       await codeOf(context.ask("a", bad({ choices: ["b"], schema: {} }))),
       await codeOf(context.ask("a", { schema: { pattern: "(a+)+" } })),
@@ -250,7 +252,17 @@ test("what is no question is refused, and nothing is asked", async () => {
   assert(Array.isArray(said) && said.every((line) => line.startsWith("invalid_argument: ")));
   const paths = said.map((line: string) => line.split(": ")[1]);
   assert.deepEqual(paths, [
-    ...["prompt", "prompt", "choices", "choices", "schema", "schema", "timeoutMs", "timeoutMs"],
+    ...[
+      "prompt",
+      "prompt",
+      "choices",
+      "schema",
+      "choices",
+      "schema",
+      "schema",
+      "timeoutMs",
+      "timeoutMs",
+    ],
     ...["key", "reason", "mode", "scope.ttlMs"],
   ]);
   assert.deepEqual(await toldOf(scene, jobId), ['status {"phase":"running"}']);

@@ -18,6 +18,7 @@ import {
 } from "../core/index.ts";
 import type { Plane } from "../plane/index.ts";
 import { problemOfSchema } from "../wire/answer-schema/index.ts";
+import { isDeeper, limits as jsonLimits } from "../wire/work/index.ts";
 import { type Attempt, over } from "./attempt.ts";
 import { toWorkError, WorkError } from "./errors.ts";
 import { limits } from "./limits.ts";
@@ -266,6 +267,8 @@ export function readExpected(
   if (schema === undefined) return { expects: { of: "text" } };
   const problem = problemOfSchema(schema);
   if (problem !== undefined) return refuseInvalid("schema", problem);
+  // The values of `default` and `const` can be nested, too.
+  if (isDeeper(schema, jsonLimits.depthMax)) return refuseInvalid("schema", "is nested too deep");
   return { expects: { of: "json", schema: JSON.stringify(schema) } };
 }
 

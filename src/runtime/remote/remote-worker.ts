@@ -17,8 +17,10 @@ import {
 import type { Plane } from "../../plane/index.ts";
 import {
   decodedBytes,
+  isDeeper,
   isObject,
   type JsonObject,
+  limits as jsonLimits,
   type TraceHeaders,
   usualChunk,
 } from "../../wire/work/index.ts";
@@ -695,6 +697,11 @@ function verdictOf(refusal: Refusal | undefined): "kept" | "over" | "later" {
 }
 
 function outcomeOf({ value, streamed, summary }: ResultOf): Outcome {
+  const isNested = value && isDeeper(value.result, jsonLimits.depthMax);
+  if (isNested) {
+    const message = "the result is nested too deep";
+    return { status: "error", failure: { code: "internal_error", message, isRetryable: false } };
+  }
   return {
     status: "success",
     ...(value && !streamed && { result: JSON.stringify(value.result) }),

@@ -586,6 +586,16 @@ test("whoever runs the runtime is told of workers that are away, of jobs that lo
   ]);
 });
 
+test("a result of a worker elsewhere that is nested too deep to be read fails the job", async () => {
+  await using scene = await Scene.open();
+  const program = programOf(() => JSON.parse("[".repeat(8_000) + "]".repeat(8_000)));
+  new Cable(scene.workers, program);
+  await turns();
+  const id = await scene.submit();
+  await turns(20);
+  assert.deepEqual(await scene.told(id), [begun, "internal_error"]);
+});
+
 test("a worker that is back and has a job no more loses it at once", async () => {
   await using scene = await Scene.open();
   const gate = new Gate();

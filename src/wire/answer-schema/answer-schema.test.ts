@@ -71,6 +71,13 @@ test("a schema is bounded in depth and in size", () => {
   assert.match(problemOfSchema({ anyOf: [...many, {}] }) ?? "", /at most 256 schemas/);
 });
 
+test("a bound that JSON cannot express is refused", () => {
+  for (const keyword of ["minimum", "exclusiveMaximum", "multipleOf"]) {
+    const schema = JSON.parse(`{ "${keyword}": 1e999 }`);
+    assert.match(problemOfSchema(schema) ?? "", /must be a number/);
+  }
+});
+
 test("zod agrees about answers, for schemas that zod prints", () => {
   const field = fc.constantFrom(
     z.string().min(2).max(4),

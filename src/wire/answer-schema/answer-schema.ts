@@ -54,7 +54,7 @@ const keywords: Readonly<Record<string, (value: unknown) => string | undefined>>
   exclusiveMinimum: isNumber,
   exclusiveMaximum: isNumber,
   multipleOf: (value) =>
-    typeof value === "number" && value > 0 ? undefined : "must be a number above 0",
+    Number.isFinite(value) && Number(value) > 0 ? undefined : "must be a number above 0",
 };
 
 function isList(value: unknown): string | undefined {
@@ -68,7 +68,8 @@ function isCount(value: unknown): string | undefined {
 }
 
 function isNumber(value: unknown): string | undefined {
-  return typeof value === "number" ? undefined : "must be a number";
+  // JSON such as 1e999 reads as Infinity, which JSON cannot express.
+  return Number.isFinite(value) ? undefined : "must be a number";
 }
 
 /** What is wrong with a schema, and where; undefined if it can be used for a question. */

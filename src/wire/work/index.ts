@@ -12,7 +12,7 @@ export {
   usualChunk,
 } from "./chunks.ts";
 export { checkEvent, type EventKind, eventKinds, tellsOfQuestion } from "./events.ts";
-export { isObject, isTooDeep, type JsonObject, type Problem } from "./json.ts";
+export { isDeeper, isObject, isTooDeep, type JsonObject, type Problem } from "./json.ts";
 export { limits } from "./limits.ts";
 export type { LogLevel } from "./log-levels.ts";
 export { type TraceHeaders, traceHeadersOf } from "./trace.ts";
