@@ -215,13 +215,13 @@ export function readWord(
   kind: string,
   body: unknown,
 ): { readonly body: JsonText; readonly spent?: Amount } {
+  if (tellsOfQuestion(String(kind))) {
+    const message = `only a question emits ${kind}: call ask or requestScope`;
+    throw new WorkError("invalid_argument", message, { details: { path: "kind" } });
+  }
   const problem = checkEvent(kind, body);
   if (problem) {
     throw new WorkError("invalid_argument", problem.message, { details: { path: problem.path } });
-  }
-  if (tellsOfQuestion(kind)) {
-    const message = `only a question emits ${kind}: call ask or requestScope`;
-    throw new WorkError("invalid_argument", message, { details: { path: "kind" } });
   }
   if (kind === "status" && hasValue(body as JsonObject)) {
     throw new WorkError(
